@@ -1,0 +1,53 @@
+"""Published seconds of solvers that cannot be installed here, and the targets of the race.
+
+The seconds come from another machine and serve as proportions only: Walrus over LIBLINEAR there,
+times LIBLINEAR measured here, stands for Walrus here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Published:
+    """CPU seconds to a relative gap of 1e-3 at C = 1; None where it was not reached."""
+
+    liblinear_cs: float
+    walrus_ww: float | None
+    note: str = ""
+
+
+PUBLISHED: dict[str, Published] = {
+    "news20": Published(0.92, 1.05),
+    "wordnet45": Published(2.2, 8.0),
+    "clinc150": Published(0.50, 2.8),
+    "onet": Published(6.5, None, "gap 0.37 at 20 s"),
+    "satimage": Published(0.032, 0.092),
+    "letter": Published(0.15, 1.74),
+    "mnist": Published(40.8, None, "gap 0.28 at 25 s"),
+    "usps": Published(9.3, None, "gap 5e-2 at 15 s"),
+}
+
+# Each is a floor of "peer seconds / our seconds" unless it says otherwise; None: not set.
+TARGETS: dict[str, float | None] = {
+    "cs": 3.0,  # LIBLINEAR -s 4 over ours
+    "ovr": None,  # LIBLINEAR -s 3 over ours
+    "ww": None,  # Walrus, by proportion, over ours
+    "llw": None,  # ceiling of LLW seconds over WW seconds
+    "threads": None,  # one thread over two, wall
+    "memory": 1.0,  # ceiling of peak over 1.2 (d k + n k) itemsize
+}
+
+
+def walrus_seconds(dataset: str, liblinear_now: float) -> float | None:
+    """Walrus's seconds carried over to this machine by LIBLINEAR's."""
+    published = PUBLISHED.get(dataset)
+    if published is None or published.walrus_ww is None:
+        return None
+    return published.walrus_ww / published.liblinear_cs * liblinear_now
+
+
+def memory_bound(n: int, d: int, k: int, itemsize: int) -> float:
+    """1.2 (d k + n k) items: the weights and the duals, and a fifth more."""
+    return 1.2 * (d * k + n * k) * itemsize

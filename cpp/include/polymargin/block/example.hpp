@@ -1,0 +1,412 @@
+// The dual variables of one example: from its scores to the block problem, and from the solution
+// of that to the change of beta. Knows nothing of rows, weights or kernels.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "polymargin/block/block.hpp"
+#include "polymargin/machine.hpp"
+
+namespace polymargin {
+
+// What the scores of an example say before its block is solved.
+struct State {
+    double gap;   // C_i L_i(f) - sum_c beta_c g_c >= 0: the example's part of P - D
+    bool moves;   // the block is not solved by the present beta
+    bool stable;  // all variables sit at a bound, their gradients beyond the threshold
+};
+
+struct Report {
+    double loss;       // C_i L_i(f)
+    double violation;  // of the optimality conditions, in units of the gradient
+};
+
+// A change of one class: of beta_c, or of a_c.
+template <class T>
+struct Change {
+    std::int32_t c;
+    T delta;
+};
+
+template <class T>
+class ExampleBlock {
+public:
+    // How the solution differs from the present beta.
+    struct Move {
+        bool dense;    // delta() holds the change of a_c, c != y; else changes() that of beta_c
+        T own_change;  // of a_y
+        T beta_own;    // new beta_y
+    };
+
+    ExampleBlock(const Machine& machine, int k)
+        : machine_(machine),
+          k_(k),
+          size_(simd::padded<T>(k)),
+          rho_(T(machine.rho(k))),
+          own_margin_(T(machine.own_margin(k))),
+          f_(size_),
+          beta_(size_),
+          z_(size_),
+          delta_(size_) {
+        if (machine.simplex()) {
+            classes_.resize(k);
+            list_z_.resize(size_);
+            list_beta_.resize(size_);
+        }
+        changes_.reserve(k);
+    }
+
+    // Buffers of padded length to be filled before prepare(); the padding of beta is 0.
+    T* scores() { return f_.data(); }
+    T* beta() { return beta_.data(); }
+    std::size_t size() const { return size_; }
+
+    // The block problem of an example of class y with q = |x|^2 and bound C. A stable example has
+    // all gradients beyond `threshold`.
+    State prepare(std::int32_t y, T q, T C, T threshold) {
+        start(y, q, C);
+        gradients();
+        return prepare(threshold);
+    }
+
+    // The same from gradients g_c = t_c - nu_c^T f in place of the scores.
+    State prepare_gradients(std::int32_t y, T q, T C, T threshold) {
+        start(y, q, C);
+        base_ = 0;
+        own_gradient_ = machine_.has_own ? f_[y] : never;
+        mask();
+        return prepare(threshold);
+    }
+
+    // Solves the prepared block problem.
+    template <class Solve>
+    const Move& solve(Solve& solver) {
+        if (q_ == 0) {
+            move_linear();
+        } else if (machine_.simplex()) {
+            const Thresholds<T> thresholds = solver(block_);
+            move_simplex(thresholds);
+        } else {
+            const Thresholds<T> thresholds = solver(block_);
+            move_box(thresholds);
+        }
+        return move_;
+    }
+
+    // One call for tests: the new beta from gradients and the present beta, both of k entries.
+    template <class Solve>
+    void solve(const T* gradient, const T* beta, T q, T C, std::int32_t y, Solve& solver, T* out) {
+        std::copy_n(gradient, k_, f_.data());
+        std::fill(beta_.begin(), beta_.end(), T(0));
+        std::copy_n(beta, k_, beta_.data());
+        std::copy_n(beta, k_, out);
+        if (!prepare_gradients(y, q, C, T(0)).moves) return;
+        const Move& move = solve(solver);
+        if (move.dense) {
+            for (int c = 0; c < k_; ++c) out[c] -= delta_[c];
+        } else {
+            for (const auto& change : changes_) out[change.c] += change.delta;
+        }
+        out[y] = move.beta_own;
+    }
+
+    T* delta() { return delta_.data(); }
+    std::vector<Change<T>>& changes() { return changes_; }
+
+    // Of the prepared block.
+    Report report() const { return machine_.simplex() ? report_simplex() : report_box(); }
+
+private:
+    // Far below every score, yet finite: it can be multiplied by 0.
+    static constexpr T never = std::numeric_limits<T>::lowest() / T(1e8);
+
+    void start(std::int32_t y, T q, T C) {
+        y_ = y;
+        q_ = q;
+        C_ = C;
+        upper_ = C * T(machine_.weight_other);
+        upper_own_ = machine_.has_own ? C * T(machine_.weight_own) : T(0);
+        beta_own_ = beta_[y];
+        beta_[y] = 0;
+    }
+
+    State prepare(T threshold) {
+        if (q_ == 0) return prepare_linear();
+        return machine_.simplex() ? prepare_simplex(threshold) : prepare_box(threshold);
+    }
+
+    // f becomes the gradients g_c = 1 + f_c (- f_y or - mean) of the other classes.
+    void gradients() {
+        const T own_score = f_[y_];
+        const T mean = machine_.zero_sum ? mean_score() : T(0);
+        base_ = T(Machine::other_margin) - (machine_.relative ? own_score : mean);
+        own_gradient_ = machine_.has_own ? own_margin_ - (own_score - mean) : never;
+        mask();
+    }
+
+    // Lanes without a variable of their own never reach the block problem.
+    void mask() {
+        if (!machine_.has_others) std::fill(f_.begin(), f_.end(), never);
+        f_[y_] = never;
+        for (std::size_t c = k_; c < size_; ++c) f_[c] = never;
+    }
+
+    T mean_score() const {
+        simd::Sum<T> sum;
+        simd::for_each_pack<T>(size_, [&]<class P>(std::size_t at, P) {
+            sum.add(simd::load<P>(f_.data() + at));
+        });
+        return sum.value() / T(k_);
+    }
+
+    State prepare_linear() const {
+        double gap = report().loss - double(beta_own_) * own_gradient_;
+        for (int c = 0; c < k_; ++c) gap -= double(beta_[c]) * (f_[c] + base_);
+        return {gap, gap > 0, gap <= 0};
+    }
+
+    State prepare_box(T threshold) {
+        const T base = base_, q = q_, upper = upper_, bound = q * upper;
+        const T reach = bound + threshold;
+        simd::Sum<T> imbalance, gap, total;
+        int free = 0;
+        std::uint32_t moves = 0, near = 0;
+        simd::for_each_pack<T>(size_, [&]<class P>(std::size_t at, P) {
+            const P beta = simd::load<P>(beta_.data() + at);
+            const P g = simd::load<P>(f_.data() + at) + base;
+            const P b = q * beta;
+            const P z = g + b;
+            simd::store(z_.data() + at, z);
+            const P moved = simd::clip(z, simd::splat<P>(bound)) - b;
+            imbalance.add(moved);
+            total.add(b);
+            gap.add(upper * simd::max(g, P{}) - beta * g);
+            free += std::popcount(simd::bits_above(simd::min(z, bound - z), T(0)));
+            moves |= simd::bits_above(simd::max(moved, -moved), T(0));
+            near |= simd::bits_above(simd::min(z + threshold, reach - z), T(0));
+        });
+        const T b_own = q * beta_own_;
+        block_ = {.z = z_.data(),
+                  .beta = beta_.data(),
+                  .q = q,
+                  .size = size_,
+                  .count = k_,
+                  .k = k_,
+                  .z_own = own_gradient_ + b_own,
+                  .b_own = b_own,
+                  .upper = bound,
+                  .upper_own = q * upper_own_,
+                  .capacity = std::numeric_limits<T>::infinity(),
+                  .rho = rho_,
+                  .total = total.value() - b_own,
+                  .simplex = false,
+                  .imbalance = imbalance.value(),
+                  .free = free,
+                  .largest = 0};
+        State state{double(gap.value()), moves != 0, near == 0};
+        if (machine_.has_own) {
+            const T g = own_gradient_, z = block_.z_own;
+            const T moved = block_.clip_own(z) - b_own;
+            block_.imbalance -= moved;
+            state.gap += double(upper_own_) * std::max(T(0), g) - double(beta_own_) * g;
+            state.moves |= moved != 0;
+            state.stable &= std::max(-z, z - block_.upper_own) > threshold;
+        }
+        state.stable &= !state.moves;
+        return state;
+    }
+
+    // A class that falls below the largest z by more than the capacity ends at 0: only the others
+    // and those with b > 0 enter the block problem, as a list.
+    State prepare_simplex(T threshold) {
+        const T base = base_, q = q_, capacity = q_ * C_;
+        simd::Largest<T> top(never);
+        simd::Sum<T> sum;
+        simd::for_each_pack<T>(size_, [&]<class P>(std::size_t at, P) {
+            const P b = q * simd::load<P>(beta_.data() + at);
+            const P z = simd::load<P>(f_.data() + at) + base + b;
+            simd::store(z_.data() + at, z);
+            top.add(z);
+            sum.add(b);
+        });
+        const T largest = top.value(), total = sum.value(), b_own = q * beta_own_;
+        list_ = 0;
+        if (total == 0 && b_own == 0 && largest <= 0 && own_gradient_ <= 0) {
+            return {0, false, std::max(largest, own_gradient_) < -threshold};
+        }
+        const T lowest_theta = rho_ > 0 ? -total : -(capacity + std::abs(total - b_own)) * T(0.5);
+        const T floor = std::max(largest - capacity, lowest_theta);
+        const T margin = threshold < capacity ? threshold : T(0);
+        double product = 0;
+        T steepest = std::max(T(0), own_gradient_);
+        int positive = 0;
+        simd::for_each_pack<T>(size_, [&]<class P>(std::size_t at, P) {
+            const P z = simd::load<P>(z_.data() + at);
+            const P beta = simd::load<P>(beta_.data() + at);
+            std::uint32_t bits = simd::bits_above(z, floor - margin) | simd::bits_above(beta, T(0));
+            for (; bits; bits &= bits - 1) {
+                const int c = static_cast<int>(at) + std::countr_zero(bits);
+                const T b = q * beta_[c], g = z_[c] - b;
+                positive += b > 0;
+                product += double(beta_[c]) * g;
+                steepest = std::max(steepest, g);
+                classes_[list_] = c;
+                list_beta_[list_] = beta_[c];
+                list_z_[list_++] = z_[c];
+            }
+        });
+        const std::size_t size = simd::padded<T>(list_);
+        for (std::size_t at = list_; at < size; ++at) {
+            list_z_[at] = -std::numeric_limits<T>::infinity();
+            list_beta_[at] = 0;
+        }
+        const bool has_own = machine_.has_own;
+        constexpr T infinity = std::numeric_limits<T>::infinity();
+        block_ = {.z = list_z_.data(),
+                  .beta = list_beta_.data(),
+                  .q = q,
+                  .size = size,
+                  .count = list_,
+                  .k = k_,
+                  .z_own = own_gradient_ + b_own,
+                  .b_own = b_own,
+                  .upper = infinity,
+                  .upper_own = has_own ? infinity : T(0),
+                  .capacity = capacity,
+                  .rho = rho_,
+                  .total = total - b_own,
+                  .simplex = true,
+                  .imbalance = 0,
+                  .free = 0,
+                  .largest = largest};
+        double gap = double(C_) * steepest - product;
+        if (has_own) gap -= double(beta_own_) * own_gradient_;
+        const bool corner = list_ == 1 && positive == 1 && beta_own_ == 0 &&
+                            beta_[classes_[0]] == C_ && largest - capacity > threshold &&
+                            own_gradient_ < largest - capacity - threshold;
+        return {gap, gap > 0, corner && margin == threshold};
+    }
+
+    // beta <- clip(z - thresholds)/q in a box.
+    void move_box(const Thresholds<T>& thresholds) {
+        const T bound = block_.upper, upper = upper_, inverse = 1 / q_, shift = thresholds.other;
+        const bool relative = machine_.relative;
+        simd::Sum<T> sum;
+        simd::for_each_pack<T>(size_, [&]<class P>(std::size_t at, P) {
+            const P b = simd::max(simd::load<P>(z_.data() + at) - shift, P{});
+            const P beta = b < bound ? b * inverse : simd::splat<P>(upper);
+            const P moved = simd::load<P>(beta_.data() + at) - beta;
+            simd::store(delta_.data() + at, moved);
+            if (relative) sum.add(moved);
+        });
+        const T own = block_.z_own - thresholds.own;
+        const T beta_own = own <= 0                   ? T(0)
+                           : own < block_.upper_own ? own * inverse
+                                                    : upper_own_;
+        move_ = {.dense = true,
+                 .own_change = relative ? -sum.value() : beta_own - beta_own_,
+                 .beta_own = beta_own};
+    }
+
+    void move_simplex(const Thresholds<T>& thresholds) {
+        const T inverse = 1 / q_, capacity = block_.capacity;
+        constexpr T near = 1 - 4 * std::numeric_limits<T>::epsilon();
+        const auto beta_of = [&](T b) {
+            return b <= 0 ? T(0) : b >= capacity * near ? C_ : b * inverse;
+        };
+        changes_.clear();
+        T sum = 0;
+        for (int at = 0; at < list_; ++at) {
+            const int c = classes_[at];
+            const T moved = beta_of(list_z_[at] - thresholds.other) - beta_[c];
+            if (moved == 0) continue;
+            changes_.push_back({c, moved});
+            sum += moved;
+        }
+        const T beta_own = block_.upper_own > 0 ? beta_of(block_.z_own - thresholds.own) : T(0);
+        move_ = {.dense = false,
+                 .own_change = machine_.relative ? sum : beta_own - beta_own_,
+                 .beta_own = beta_own};
+    }
+
+    // q = 0: the block is linear; beta goes to its bound where the gradient is positive.
+    void move_linear() {
+        const bool simplex = machine_.simplex();
+        const auto gradient = [&](int c) { return c == y_ ? own_gradient_ : f_[c] + base_; };
+        int best = y_;
+        for (int c = 0; c < k_; ++c) {
+            if (gradient(c) > gradient(best)) best = c;
+        }
+        changes_.clear();
+        T sum = 0, beta_own = 0;
+        for (int c = 0; c < k_; ++c) {
+            const bool chosen = gradient(c) > 0 && (!simplex || c == best);
+            const T bound = simplex ? C_ : c == y_ ? upper_own_ : upper_;
+            const T target = chosen ? bound : T(0);
+            if (c == y_) {
+                beta_own = target;
+            } else if (target != beta_[c]) {
+                changes_.push_back({c, target - beta_[c]});
+                sum += target - beta_[c];
+            }
+        }
+        move_ = {.dense = false,
+                 .own_change = machine_.relative ? sum : beta_own - beta_own_,
+                 .beta_own = beta_own};
+    }
+
+    Report report_box() const {
+        double loss = 0, violation = 0;
+        const auto see = [&](double g, double beta, double upper) {
+            loss += upper * std::max(0.0, g);
+            if (g > 0 && beta < upper) violation = std::max(violation, g);
+            if (g < 0 && beta > 0) violation = std::max(violation, -g);
+        };
+        if (machine_.has_others) {
+            for (int c = 0; c < k_; ++c) {
+                if (c != y_) see(f_[c] + base_, beta_[c], upper_);
+            }
+        }
+        if (machine_.has_own) see(own_gradient_, beta_own_, upper_own_);
+        return {loss, violation};
+    }
+
+    // The largest gradient less the smallest of a positive variable, the slack of
+    // sum_c beta_c <= C counting as a variable of gradient 0: Crammer & Singer's psi.
+    Report report_simplex() const {
+        double top = std::max(T(0), own_gradient_), lowest = -never, sum = beta_own_;
+        if (beta_own_ > 0) lowest = own_gradient_;
+        for (int c = 0; c < k_; ++c) {
+            if (c == y_) continue;
+            const double g = f_[c] + base_;
+            top = std::max(top, g);
+            sum += beta_[c];
+            if (beta_[c] > 0) lowest = std::min(lowest, g);
+        }
+        if (sum < C_ * (1 - 1e-6)) lowest = std::min(lowest, 0.0);
+        return {C_ * top, sum > 0 ? top - lowest : top};
+    }
+
+    const Machine& machine_;
+    int k_;
+    std::size_t size_;
+    T rho_, own_margin_;
+
+    std::vector<T> f_, beta_, z_, delta_;  // by class
+    std::vector<std::int32_t> classes_;    // of the list in a simplex,
+    std::vector<T> list_z_, list_beta_;    // their z and beta,
+    int list_ = 0;                         // and their number
+    std::vector<Change<T>> changes_;
+
+    // The prepared example.
+    std::int32_t y_ = 0;
+    T q_ = 0, C_ = 0, upper_ = 0, upper_own_ = 0, base_ = 0, own_gradient_ = 0, beta_own_ = 0;
+    Block<T> block_{};
+    Move move_{};
+};
+
+}  // namespace polymargin

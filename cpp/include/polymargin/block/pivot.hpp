@@ -1,0 +1,36 @@
+// Simplex blocks without an own variable (CS, ADM) by randomised pivots: expected O(k), exact.
+// Duchi et al. (2008), figure 2, for the root functions of sort.hpp.
+#pragma once
+
+#include "polymargin/block/sort.hpp"
+#include "polymargin/random.hpp"
+
+namespace polymargin::block {
+
+template <class T>
+Thresholds<T> pivot(const Block<T>& block, std::vector<double>& z, Random& random) {
+    const SimplexRoot function(block);
+    z.assign(block.z, block.z + block.count);
+    double S = 0, m = 0;  // of the classes known to lie above theta
+    auto first = z.begin(), last = z.end();
+    while (first != last) {
+        const auto count = static_cast<std::uint32_t>(last - first);
+        const double candidate = *(first + random.below(count));
+        const auto above = std::partition(first, last, [&](double v) { return v > candidate; });
+        double sum = 0;
+        for (auto at = first; at != above; ++at) sum += *at;
+        if (function.value(candidate, m + double(above - first), S + sum) > 0) {
+            // theta < candidate: it and all that equals it lie above theta, too.
+            const auto equal =
+                std::partition(above, last, [&](double v) { return v == candidate; });
+            S += sum + candidate * double(equal - above);
+            m += double(equal - first);
+            first = equal;
+        } else {
+            last = above;
+        }
+    }
+    return {T(function.root(m, S)), T(0)};
+}
+
+}  // namespace polymargin::block

@@ -1,0 +1,118 @@
+// The dual variables beta, n rows of k. With few classes they are one flat matrix. With many,
+// most are zero for most machines, so a row lists its non-zero entries, and a row in which such a
+// list would be longer than k values is stored in full.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace polymargin {
+
+template <class T>
+struct DualEntry {
+    std::int32_t c;
+    T value;
+};
+
+template <class T>
+class Duals {
+public:
+    using value_type = T;
+    static constexpr std::size_t flat_classes = 32;
+
+    Duals() = default;
+    Duals(Duals&&) = default;
+    Duals& operator=(Duals&&) = default;
+    Duals(std::size_t n, std::size_t k) : n_(n), k_(k) {
+        if (flat()) {
+            values_.resize(n * k);
+        } else {
+            rows_.resize(n);
+        }
+    }
+
+    std::size_t size() const { return n_; }
+    std::size_t classes() const { return k_; }
+    bool flat() const { return k_ <= flat_classes; }
+    T* flat_row(std::size_t i) { return values_.data() + i * k_; }
+    const T* flat_row(std::size_t i) const { return values_.data() + i * k_; }
+
+    // Calls body(class, value) for the non-zero entries of row i, by ascending class.
+    template <class Body>
+    void for_each(std::size_t i, Body&& body) const {
+        if (!flat() && !rows_[i].full) {
+            const DualEntry<T>* entries = rows_[i].entries();
+            for (std::uint32_t e = 0; e < rows_[i].count; ++e) body(entries[e].c, entries[e].value);
+            return;
+        }
+        const T* values = flat() ? flat_row(i) : rows_[i].values();
+        for (std::size_t c = 0; c < k_; ++c) {
+            if (values[c] != 0) body(static_cast<std::int32_t>(c), values[c]);
+        }
+    }
+
+    void prefetch(std::size_t i) const {
+        if (flat()) {
+            __builtin_prefetch(flat_row(i));
+            __builtin_prefetch(flat_row(i) + k_ - 1);
+        } else {
+            __builtin_prefetch(rows_[i].memory.get());
+        }
+    }
+
+    // Sets row i to these non-zero entries, which ascend by class.
+    void assign(std::size_t i, std::span<const DualEntry<T>> entries) {
+        if (flat()) {
+            std::memset(flat_row(i), 0, k_ * sizeof(T));
+            for (const auto& entry : entries) flat_row(i)[entry.c] = entry.value;
+        } else {
+            rows_[i].assign(entries, k_);
+        }
+    }
+
+    std::size_t nonzeros() const {
+        std::size_t total = 0;
+        for (std::size_t i = 0; i < n_; ++i) for_each(i, [&](std::int32_t, T) { ++total; });
+        return total;
+    }
+
+private:
+    struct Row {
+        std::unique_ptr<std::byte[]> memory;
+        std::uint32_t capacity = 0;  // bytes
+        std::uint32_t count : 31 = 0;
+        std::uint32_t full : 1 = 0;
+
+        T* values() const { return reinterpret_cast<T*>(memory.get()); }
+        DualEntry<T>* entries() const { return reinterpret_cast<DualEntry<T>*>(memory.get()); }
+
+        void assign(std::span<const DualEntry<T>> from, std::size_t k) {
+            const bool in_full = from.size_bytes() > k * sizeof(T);
+            const std::size_t bytes = in_full ? k * sizeof(T) : from.size_bytes();
+            if (bytes > capacity) {
+                // A list fluctuates by an entry or two: leave some room.
+                const std::size_t room = in_full ? bytes : bytes + bytes / 4;
+                memory.reset(new std::byte[room]);
+                capacity = static_cast<std::uint32_t>(room);
+            }
+            count = static_cast<std::uint32_t>(from.size());
+            full = in_full;
+            if (in_full) {
+                std::memset(memory.get(), 0, bytes);
+                for (const auto& entry : from) values()[entry.c] = entry.value;
+            } else if (bytes) {
+                std::memcpy(memory.get(), from.data(), bytes);
+            }
+        }
+    };
+
+    std::size_t n_ = 0, k_ = 0;
+    std::vector<T> values_;
+    std::vector<Row> rows_;
+};
+
+}  // namespace polymargin

@@ -1,0 +1,52 @@
+// A linear problem as the loops see it, and what a fit is asked for and reports.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+
+#include "polymargin/block/registry.hpp"
+#include "polymargin/machine.hpp"
+#include "polymargin/rows.hpp"
+
+namespace polymargin {
+
+template <class Rows>
+struct LinearProblem {
+    const Rows& rows;
+    std::span<const std::int32_t> labels;  // 0 .. k-1
+    std::span<const double> upper;         // C_i > 0
+    int k;
+    const Machine& machine;
+    bool bias;  // a constant feature 1, regularised like any other
+
+    std::size_t size() const { return rows.size(); }
+    std::size_t weight_rows() const { return rows.features() + bias; }
+};
+
+enum class Stopping { gap, kkt };
+
+struct LinearOptions {
+    bool bias = true;
+    double tol = 1e-3;
+    std::int64_t max_iter = 1000;  // passes over the data, counted by visits
+    Stopping stopping = Stopping::gap;
+    BlockChoice block;
+    bool shrinking = true;
+    std::uint64_t seed = 0;
+    int threads = 1;
+};
+
+// One check of the whole problem.
+struct Record {
+    double epoch, seconds, primal, dual, gap, violation;
+    std::int64_t active;
+};
+
+// What the caller may do while a fit runs. Both return true to stop it.
+struct Observer {
+    std::function<bool(const Record&)> on_check;
+    std::function<bool()> interrupted;  // asked several times a second
+};
+
+}  // namespace polymargin

@@ -1,0 +1,32 @@
+// Training on a stream: every example is visited once, its block is solved exactly from beta = 0,
+// the weights keep the result and the example is forgotten. Memory does not depend on n.
+// Blondel et al. (2014), section V: one-pass training.
+#pragma once
+
+#include "polymargin/linear/problem.hpp"
+#include "polymargin/linear/visitor.hpp"
+
+namespace polymargin {
+
+template <class Rows, class T>
+void visit_stream(const LinearProblem<Rows>& problem, const LinearOptions& options,
+                  Weights<T>& weights, const Observer& observer) {
+    const std::vector<double> exact = squared_norms(problem.rows);
+    std::vector<T> norms(exact.size());
+    for (std::size_t i = 0; i < exact.size(); ++i) norms[i] = T(exact[i] + problem.bias);
+    BlockSolver<T> solver(options.block, options.seed);
+    Duals<T> duals(1, problem.k);
+    Visitor<Rows> visitor(problem, norms, duals, weights);
+    visitor.forget_duals();
+    for (std::size_t i = 0; i < problem.size(); ++i) {
+        const State state = visitor.prepare(i, T(0));
+        if (state.moves) {
+            visitor.improve(solver);
+        } else {
+            visitor.discard();
+        }
+        if (i % 1024 == 1023 && observer.interrupted && observer.interrupted()) return;
+    }
+}
+
+}  // namespace polymargin

@@ -1,0 +1,47 @@
+// What the core offers for linear machines, for each kind of rows and either precision. The
+// templates are compiled in cpp/src.
+#pragma once
+
+#include "polymargin/duals.hpp"
+#include "polymargin/linear/certificate.hpp"
+#include "polymargin/linear/problem.hpp"
+#include "polymargin/linear/weights.hpp"
+
+namespace polymargin {
+
+struct LinearOutcome {
+    Certificate certificate;
+    std::int64_t n_iter;
+    bool converged;
+};
+
+// Trains from the given duals (zero, or a warm start inside the bounds) and leaves there and in
+// the weights what it reached.
+template <class Rows, class T = typename Rows::value_type>
+LinearOutcome train(const LinearProblem<Rows>& problem, const LinearOptions& options,
+                    Duals<T>& duals, Weights<T>& weights, const Observer& observer);
+
+// Visits every example of a stream once.
+template <class Rows, class T = typename Rows::value_type>
+void train_stream(const LinearProblem<Rows>& problem, const LinearOptions& options,
+                  Weights<T>& weights, const Observer& observer);
+
+// out (n, k) = rows coef^T + intercept; coef has k rows and any strides.
+template <class Rows, class T = typename Rows::value_type>
+void predict_scores(const Rows& rows, const T* coef, std::size_t k, std::ptrdiff_t class_stride,
+                    std::ptrdiff_t feature_stride, const T* intercept, T* out, int threads);
+
+// Copies dual variables, clipped to the bounds of the problem.
+template <class Rows, class T>
+void clip_into(const Duals<T>& from, const LinearProblem<Rows>& problem, Duals<T>& to) {
+    FeasibleRow row(problem.machine, problem.k);
+    std::vector<DualEntry<T>> entries;
+    for (std::size_t i = 0; i < from.size(); ++i) {
+        row.read(from, i, problem.labels[i], problem.upper[i]);
+        entries.clear();
+        for (const auto& [c, beta] : row.entries()) entries.push_back({c, T(beta)});
+        to.assign(i, entries);
+    }
+}
+
+}  // namespace polymargin

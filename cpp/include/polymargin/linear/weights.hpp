@@ -1,0 +1,55 @@
+// The weights U by feature, the k classes of a feature contiguous: scores of an example and the
+// update after a block solve are then straight vector loops over classes. A zero-sum machine
+// keeps U un-centred while it is trained.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <new>
+
+#include "polymargin/simd.hpp"
+
+namespace polymargin {
+
+template <class T>
+class Weights {
+public:
+    Weights(std::size_t features, std::size_t classes)
+        : features_(features), classes_(classes), stride_(simd::padded<T>(classes)) {
+        // calloc hands out untouched zero pages: features that never occur cost no memory.
+        constexpr std::size_t line = 64;
+        buffer_.reset(std::calloc(features_ * stride_ * sizeof(T) + line, 1));
+        if (!buffer_) throw std::bad_alloc();
+        const auto address = reinterpret_cast<std::uintptr_t>(buffer_.get());
+        data_ = reinterpret_cast<T*>((address + line - 1) / line * line);
+    }
+
+    T* row(std::size_t j) { return data_ + j * stride_; }
+    const T* row(std::size_t j) const { return data_ + j * stride_; }
+    std::size_t features() const { return features_; }
+    std::size_t classes() const { return classes_; }
+    std::size_t stride() const { return stride_; }
+
+    // Subtracts the mean over classes from every feature's row.
+    void centre() {
+        for (std::size_t j = 0; j < features_; ++j) {
+            T* u = row(j);
+            double sum = 0;
+            for (std::size_t c = 0; c < classes_; ++c) sum += u[c];
+            const T mean = static_cast<T>(sum / static_cast<double>(classes_));
+            if (mean == 0) continue;
+            for (std::size_t c = 0; c < classes_; ++c) u[c] -= mean;
+        }
+    }
+
+private:
+    struct Free {
+        void operator()(void* memory) const { std::free(memory); }
+    };
+    std::size_t features_, classes_, stride_;
+    std::unique_ptr<void, Free> buffer_;
+    T* data_;
+};
+
+}  // namespace polymargin

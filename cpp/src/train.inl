@@ -1,0 +1,62 @@
+// Definitions behind linear/train.hpp, compiled once for each kind of rows.
+#pragma once
+
+#include "polymargin/linear/block_descent.hpp"
+#include "polymargin/linear/stream.hpp"
+#include "polymargin/linear/train.hpp"
+
+namespace polymargin {
+
+template <class Rows, class T>
+LinearOutcome train(const LinearProblem<Rows>& problem, const LinearOptions& options,
+                    Duals<T>& duals, Weights<T>& weights, const Observer& observer) {
+    BlockDescent<Rows> descent(problem, options, duals, weights, observer);
+    const auto [certificate, n_iter, converged] = descent.run();
+    return {certificate, n_iter, converged};
+}
+
+template <class Rows, class T>
+void train_stream(const LinearProblem<Rows>& problem, const LinearOptions& options,
+                  Weights<T>& weights, const Observer& observer) {
+    visit_stream(problem, options, weights, observer);
+}
+
+template <class Rows, class T>
+void predict_scores(const Rows& rows, const T* coef, std::size_t k, std::ptrdiff_t class_stride,
+                    std::ptrdiff_t feature_stride, const T* intercept, T* out, int threads) {
+    const std::size_t n = rows.size();
+    const std::size_t parts = std::min<std::size_t>(n, threads > 1 ? 8 * threads : 1);
+    parallel_for(threads, parts, [&](std::size_t part) {
+        std::vector<T> scratch(rows.scratch_size());
+        for (std::size_t i = n * part / parts; i < n * (part + 1) / parts; ++i) {
+            const auto row = rows.row(i, scratch.data());
+            T* f = out + i * k;
+            std::copy_n(intercept, k, f);
+            for (std::size_t p = 0; p < row.size(); ++p) {
+                const T x = row.value(p);
+                const T* u = coef + static_cast<std::ptrdiff_t>(row.index(p)) * feature_stride;
+                if (class_stride == 1) {
+                    for (std::size_t c = 0; c < k; ++c) f[c] += x * u[c];
+                } else {
+                    for (std::size_t c = 0; c < k; ++c) {
+                        f[c] += x * u[static_cast<std::ptrdiff_t>(c) * class_stride];
+                    }
+                }
+            }
+        }
+    });
+}
+
+}  // namespace polymargin
+
+#define POLYMARGIN_COMPILE(...)                                                                  \
+    namespace polymargin {                                                                       \
+    template LinearOutcome train(const LinearProblem<__VA_ARGS__>&, const LinearOptions&,        \
+                                 Duals<__VA_ARGS__::value_type>&,                                \
+                                 Weights<__VA_ARGS__::value_type>&, const Observer&);            \
+    template void train_stream(const LinearProblem<__VA_ARGS__>&, const LinearOptions&,          \
+                               Weights<__VA_ARGS__::value_type>&, const Observer&);              \
+    template void predict_scores(const __VA_ARGS__&, const __VA_ARGS__::value_type*, std::size_t, \
+                                 std::ptrdiff_t, std::ptrdiff_t,                                 \
+                                 const __VA_ARGS__::value_type*, __VA_ARGS__::value_type*, int); \
+    }

@@ -1,0 +1,130 @@
+"""The compiled core, one build per SIMD level; `_simd.py` decides which one is loaded."""
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats: TypeAlias = NDArray[np.float32] | NDArray[np.float64]
+Indices: TypeAlias = NDArray[np.int32] | NDArray[np.int64]
+
+class MachineInfo:
+    """What a machine is made of: one row of the table in the user guide."""
+
+    name: str  # canonical, "ww"
+    title: str  # "Weston–Watkins"
+    aliases: list[str]  # other names accepted
+    relative: bool  # rows e_y - e_c; else absolute rows
+    zero_sum: bool
+    simplex: bool  # joined by "max"; else "sum"
+    block_solvers: list[str]  # those defined for this machine, default first
+
+def machines() -> list[MachineInfo]: ...
+def simd_level() -> str: ...
+
+class Rows:
+    """A view of n rows with d features. Holds references to the arrays, copies nothing."""
+
+    n_rows: int
+    n_features: int
+    dtype: np.dtype[Any]
+    def find_non_finite(self) -> tuple[int, int] | None:
+        """Row and column of the first NaN or infinite value, if there is one."""
+
+    def squared_norms(self) -> NDArray[np.float64]: ...
+
+def dense_rows(X: Floats) -> Rows:
+    """Any strides (C, Fortran, slices); float32 or float64; native byte order; may be read-only."""
+
+def sparse_rows(data: Floats, indices: Indices, indptr: Indices, n_features: int) -> Rows:
+    """CSR. Raises ValueError when indptr is not monotone from 0 to len(data) or an index is
+    outside [0, n_features). Unsorted and duplicate indices are allowed: duplicates add up."""
+
+class Duals:
+    """The dual variables beta of a fit, sparse by rows. Pickles; opaque otherwise."""
+
+    shape: tuple[int, int]
+    nnz: int  # number of beta > 0
+    def alphas(
+        self, machine: str, labels: NDArray[np.int32]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32], Floats]:
+        """CSR arrays (indptr, indices, data) of a_i = sum_p beta_ip nu_p, un-centred, sorted."""
+
+    def support(self) -> NDArray[np.int64]:
+        """Rows with any beta > 0."""
+
+class LinearOptions:
+    fit_intercept: bool  # True
+    tol: float  # 1e-3
+    max_iter: int  # 1000; passes over the data, inner passes counted by the visits they make
+    stopping: str  # "gap" | "kkt"
+    block_solver: str  # "newton", ...
+    block_tol: float  # tolerance of bisection and fixed-point, threshold of greedy
+    block_max_iter: int  # step bound of the inexact block solvers; 0: the solver's own default
+    shrinking: bool  # True
+    seed: int
+    n_threads: int  # 1
+    def __init__(self) -> None: ...
+
+class LinearResult:
+    coef: Floats  # (k, d) view of the solver's own (d + 1, padded k) matrix; centred when zero-sum
+    intercept: Floats  # (k,)
+    duals: Duals
+    n_iter: int
+    primal_objective: float
+    dual_objective: float
+    dual_gap: float  # relative, (P - D) / P
+    violation: float  # largest KKT violation
+    converged: bool
+    history: NDArray[Any]  # structured: epoch, seconds, primal, dual, gap, violation, active
+    exception: BaseException | None  # a signal handler's or the monitor's: raise it after storing
+
+Monitor: TypeAlias = Callable[[tuple[float, float, float, float, float, float, int]], object]
+
+def train_linear(
+    rows: Rows,
+    labels: NDArray[np.int32],  # 0 .. n_classes - 1
+    upper: NDArray[np.float64],  # C_i > 0
+    n_classes: int,
+    machine: str,
+    options: LinearOptions,
+    warm: Duals | None = None,
+    monitor: Monitor | None = None,
+) -> LinearResult:
+    """Dual block coordinate descent. Releases the GIL; polls signals several times a second;
+    calls `monitor` with each record of the history (epoch, seconds, primal, dual, gap,
+    violation, active); a true return value stops the fit, as if max_iter were reached."""
+
+class LinearStream:
+    """Weights of a stream: each example is visited once and forgotten."""
+
+    coef: Floats  # (k, d), a copy; centred when zero-sum
+    intercept: Floats
+    n_seen: int
+    def __init__(
+        self,
+        n_features: int,
+        n_classes: int,
+        machine: str,
+        options: LinearOptions,
+        dtype: np.dtype[Any],
+    ) -> None: ...
+    def visit(self, rows: Rows, labels: NDArray[np.int32], upper: NDArray[np.float64]) -> None:
+        """In the order given. Pickles."""
+
+def scores(rows: Rows, coef: Floats, intercept: Floats, n_threads: int = 1) -> Floats:
+    """(n, k) = rows @ coef.T + intercept. coef (k, d) of the rows' dtype and any strides."""
+
+def solve_block(
+    machine: str,
+    block_solver: str,
+    gradient: Floats,  # (k,) g_c = t_c - nu_c^T f; entries of absent rows are ignored
+    beta: Floats,  # (k,) current, feasible
+    q: float,  # K_ii
+    C: float,
+    label: int,
+    block_tol: float = 0.0,
+    block_max_iter: int = 0,
+) -> Floats:
+    """One call of a block solver, for tests: the new beta (k,)."""

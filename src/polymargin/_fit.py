@@ -1,0 +1,183 @@
+"""From validated data to a result of the core."""
+
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from polymargin._callbacks import FitTask
+from polymargin._options import find_block_solver, find_solver
+from polymargin._progress import Check, Display, open_display
+from polymargin._simd import core
+from polymargin._sparse import duals_to_csr
+from polymargin._threads import count_threads
+from polymargin._validation import as_rows, check_finite, check_scale
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from polymargin._core import Duals, LinearOptions, LinearResult, MachineInfo, Rows
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The rows of positive weight, and where they were in what the user passed."""
+
+    rows: "Rows"
+    labels: "NDArray[np.int32]"
+    upper: "NDArray[np.float64]"  # C_i
+    classes: "NDArray[Any]"
+    kept: "NDArray[np.int64] | None"  # None: all rows
+    n_given: int
+
+
+def make_problem(X: Any, y: "NDArray[Any]", upper: "NDArray[np.float64]") -> Problem:
+    """Drop the rows of weight zero, then number the classes that are left."""
+    n_given = X.shape[0]
+    rows = as_rows(X)
+    check_finite(rows, X)
+    kept: NDArray[np.int64] | None = None
+    if not np.all(upper > 0):
+        kept = np.flatnonzero(upper > 0)
+        rows, y, upper = as_rows(X[kept]), y[kept], upper[kept]
+    classes, labels = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        among = "" if kept is None else " among the rows of positive weight"
+        raise ValueError(
+            f"The number of classes has to be at least two; got {len(classes)} class(es){among}."
+        )
+    check_scale(rows, upper)
+    return Problem(rows, labels.astype(np.int32), upper, classes, kept, n_given)
+
+
+@dataclass(frozen=True)
+class DualState:
+    """The dual variables of a fit with all that is needed to read them or to go on from them."""
+
+    duals: "Duals"
+    labels: "NDArray[np.int32]"
+    classes: "NDArray[Any]"
+    kept: "NDArray[np.int64] | None"
+    n_given: int
+    n_features: int
+    dtype: "np.dtype[Any]"
+    machine: str
+
+    @classmethod
+    def of(cls, result: "LinearResult", problem: Problem, machine: "MachineInfo") -> "DualState":
+        return cls(
+            duals=result.duals,
+            labels=problem.labels,
+            classes=problem.classes,
+            kept=problem.kept,
+            n_given=problem.n_given,
+            n_features=problem.rows.n_features,
+            dtype=problem.rows.dtype,
+            machine=machine.name,
+        )
+
+    @cached_property
+    def csr(self) -> sparse.csr_array:
+        """The vectors a_i, one row for each row that was given."""
+        return duals_to_csr(self.duals, self.machine, self.labels, self.kept, self.n_given)
+
+    def difference(self, problem: Problem, machine: "MachineInfo") -> str | None:
+        """What makes these duals useless for `problem`, if anything."""
+        shape = (len(problem.labels), problem.rows.n_features)
+        if (len(self.labels), self.n_features) != shape:
+            return "the shape of X"
+        if not np.array_equal(self.classes, problem.classes):
+            return "the set of classes"
+        if not np.array_equal(self.labels, problem.labels):
+            return "y"
+        if self.machine != machine.name:
+            return "the machine"
+        if self.dtype != problem.rows.dtype:
+            return "the dtype of X"
+        return None
+
+
+def warm_duals(state: DualState | None, problem: Problem, machine: "MachineInfo") -> "Duals | None":
+    """The duals to start from, None for a cold start."""
+    if state is None:
+        return None
+    difference = state.difference(problem, machine)
+    if difference is None:
+        return state.duals
+    warnings.warn(
+        f"warm_start: {difference} differs from the last fit, so this one starts cold.",
+        UserWarning,
+        stacklevel=4,
+    )
+    return None
+
+
+def make_options(estimator: Any, machine: "MachineInfo") -> "LinearOptions":
+    """The parameters of `estimator` as the core reads them."""
+    options = core.LinearOptions()
+    options.fit_intercept = bool(estimator.fit_intercept)
+    options.tol = float(estimator.tol)
+    options.max_iter = int(estimator.max_iter)
+    options.stopping = estimator.stopping
+    options.seed = int(check_random_state(estimator.random_state).randint(2**31 - 1))
+    options.n_threads = count_threads(estimator.n_jobs)
+    find_solver(estimator.solver).apply(options)
+    find_block_solver(estimator.block_solver, machine).apply(options)
+    return options
+
+
+class Monitor:
+    """Passes each check of the core on to the display and to the callbacks."""
+
+    def __init__(self, display: Display, task: FitTask) -> None:
+        self._display = display
+        self._task = task
+        self.stopped = False  # by a callback
+
+    def __call__(self, record: tuple[float, float, float, float, float, float, int]) -> bool:
+        self._display(Check(*record))
+        self.stopped = self._task.check_done() or self.stopped
+        return self.stopped
+
+
+def train(
+    problem: Problem,
+    machine: "MachineInfo",
+    options: "LinearOptions",
+    warm: "Duals | None",
+    task: FitTask,
+    verbose: int,
+) -> tuple["LinearResult", bool]:
+    """Run the core; its result, and whether a callback stopped it."""
+    with open_display(verbose, machine.title, options.tol) as display:
+        monitor = Monitor(display, task)
+        result = core.train_linear(
+            problem.rows,
+            problem.labels,
+            problem.upper,
+            len(problem.classes),
+            machine.name,
+            options,
+            warm,
+            monitor if verbose > 0 or task.is_watched else None,
+        )
+    return result, monitor.stopped
+
+
+def warn_not_converged(result: "LinearResult", options: "LinearOptions") -> None:
+    """Say how far the fit came and what to change."""
+    if options.stopping == "gap":
+        reached = f"a relative duality gap of {result.dual_gap:.3g}"
+    else:
+        reached = f"a largest KKT violation of {result.violation:.3g}"
+    warnings.warn(
+        f"The fit stopped after {result.n_iter} passes at {reached}, above tol={options.tol:g}. "
+        "Raise max_iter, lower C, scale the features or loosen tol.",
+        ConvergenceWarning,
+        stacklevel=4,
+    )

@@ -1,0 +1,461 @@
+"""The linear estimator."""
+
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.multiclass import check_classification_targets, unique_labels
+from sklearn.utils.validation import check_is_fitted
+
+from polymargin._callbacks import CallbackSupportMixin, FitTask
+from polymargin._fit import (
+    DualState,
+    Problem,
+    make_options,
+    make_problem,
+    train,
+    warm_duals,
+    warn_not_converged,
+)
+from polymargin._machines import find_machine
+from polymargin._options import BlockDescent, BlockSolver
+from polymargin._simd import core
+from polymargin._sparse import sparse_scores
+from polymargin._threads import count_threads
+from polymargin._validation import (
+    apply_class_weight,
+    as_rows,
+    check_finite,
+    check_sample_weight,
+    check_scale,
+    check_X,
+)
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from numpy.typing import NDArray
+
+    from polymargin._core import LinearResult, LinearStream, MachineInfo
+
+# What `fit` can certify and `partial_fit` cannot.
+_CERTIFICATE = (
+    "n_iter_",
+    "dual_gap_",
+    "primal_objective_",
+    "dual_objective_",
+    "converged_",
+    "history_",
+    "_dual_state",
+)
+
+
+class LinearSVM(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """All-in-one multi-class linear support vector machine.
+
+    Minimises ``1/2 sum_c ||w_c||^2 + sum_i C_i L(y_i, f(x_i))`` over the weights of all classes
+    at once, where the `machine` decides on the loss L and ``C_i`` is `C` times the weight of the
+    example times the weight of its class. The fit ends on a certificate, the relative duality
+    gap in `dual_gap_`.
+
+    Parameters
+    ----------
+    machine : str, default="ww"
+        The loss, and whether the weights of all classes sum to zero: ``"ww"`` Weston-Watkins,
+        ``"cs"`` Crammer-Singer, ``"llw"`` Lee-Lin-Wahba, ``"adm"``, ``"ats"``, ``"atm"``,
+        ``"mmr"``, ``"rm"`` or ``"ovr"``.
+    C : float, default=1.0
+        Weight of the loss against the regulariser.
+    fit_intercept : bool, default=True
+        Whether to add a constant feature of 1, whose weights are regularised like all others.
+    tol : float, default=1e-3
+        Relative duality gap at which the fit stops or, with ``stopping="kkt"``, largest
+        violation of the optimality conditions.
+    max_iter : int, default=1000
+        Bound on the passes over the data.
+    stopping : {"gap", "kkt"}, default="gap"
+        The stopping rule. Only the gap means the same for every machine and `C`.
+    solver : str or BlockDescent, default="auto"
+        The outer loop: ``"block-descent"``, which is what ``"auto"`` means.
+    block_solver : str or options object, default="auto"
+        How the problem of one example is solved: a name, or an object such as
+        ``Bisection(tol=1e-2)`` where the block solver has options. Not all are defined for all
+        machines.
+    weights : {"auto", "dense", "sparse"}, default="auto"
+        ``"sparse"`` stores `coef_` as a CSR array after the fit.
+    class_weight : dict or "balanced", default=None
+        Weight of each class; classes that a dict leaves out have weight 1. ``"balanced"``
+        weighs inversely to the total sample weight of the class.
+    n_jobs : int, default=None
+        Threads. None is 1 unless in a joblib context, -1 all cores (but 1 inside a worker of
+        joblib).
+    warm_start : bool, default=False
+        Whether to start from the dual variables of the last fit, cut to the new `C`. The rows
+        have to be the same; another shape, machine, dtype or other labels start cold with a
+        warning. `partial_fit` leaves no dual variables to start from.
+    random_state : int, RandomState or None, default=None
+        Seed of the order in which examples are visited.
+    verbose : int, default=0
+        1 shows a progress bar, 2 or more prints a line for each check of the gap.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (k,)
+        The labels of the examples of positive weight.
+    coef_ : ndarray or csr_array of shape (k, d)
+        Weights of each class, also for two classes.
+    intercept_ : ndarray of shape (k,)
+        Weights of the constant feature, zero without `fit_intercept`.
+    n_iter_ : int
+        Passes over the data.
+    dual_gap_ : float
+        ``(primal_objective_ - dual_objective_) / primal_objective_``.
+    primal_objective_, dual_objective_ : float
+        The two bounds on the optimum.
+    converged_ : bool
+        Whether the stopping rule was met.
+    history_ : structured ndarray
+        One record for each check, with the fields ``epoch``, ``seconds``, ``primal``, ``dual``,
+        ``gap``, ``violation`` and ``active``.
+    duals_ : csr_array of shape (n, k)
+        The dual vectors of all rows given to `fit`.
+    n_features_in_ : int
+        Features seen in `fit`.
+    feature_names_in_ : ndarray of str
+        Their names, where X has names that are all strings.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.preprocessing import scale
+    >>> from polymargin import LinearSVM
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LinearSVM("cs", C=0.1, random_state=0).fit(scale(X), y)
+    >>> model.coef_.shape
+    (3, 4)
+    >>> bool(model.dual_gap_ <= 1e-3)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "machine": [str],
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "fit_intercept": ["boolean"],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "stopping": [StrOptions({"gap", "kkt"})],
+        "solver": [str, BlockDescent],
+        "block_solver": [str, BlockSolver],
+        "weights": [StrOptions({"auto", "dense", "sparse"})],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "n_jobs": [Integral, None],
+        "warm_start": ["boolean"],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        machine: str = "ww",
+        C: float = 1.0,
+        *,
+        fit_intercept: bool = True,
+        tol: float = 1e-3,
+        max_iter: int = 1000,
+        stopping: str = "gap",
+        solver: str | BlockDescent = "auto",
+        block_solver: str | BlockSolver = "auto",
+        weights: str = "auto",
+        class_weight: dict[Any, float] | str | None = None,
+        n_jobs: int | None = None,
+        warm_start: bool = False,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.machine = machine
+        self.C = C
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.stopping = stopping
+        self.solver = solver
+        self.block_solver = block_solver
+        self.weights = weights
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "Self":
+        """Fit all weights at once.
+
+        Rows of weight zero are removed before `classes_` is determined. An interrupt (Ctrl-C)
+        sets all attributes to what was reached and then raises `KeyboardInterrupt`.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, d)
+            float32 and float64, dense with any strides or CSR, are read without a copy. All
+            other types become float64, all other sparse formats CSR.
+        y : array-like of shape (n,)
+            Labels of two or more classes.
+        sample_weight : array-like of shape (n,), default=None
+            Factors of `C`, zero or positive.
+
+        Returns
+        -------
+        self : LinearSVM
+        """
+        machine = find_machine(self.machine)
+        options = make_options(self, machine)
+        X, y = check_X(self, X, y)
+        check_classification_targets(y)
+        problem = make_problem(X, y, self._upper(X, y, sample_weight))
+        state = getattr(self, "_dual_state", None) if self.warm_start else None
+        warm = warm_duals(state, problem, machine)
+
+        task = FitTask(self, X, y, sample_weight)
+        result, stopped = train(problem, machine, options, warm, task, int(self.verbose))
+        self._store(result, problem, machine)
+        if result.exception is not None:
+            raise result.exception
+        task.end()
+        if not result.converged and not stopped:
+            warn_not_converged(result, options)
+        return self
+
+    def _upper(self, X: Any, y: "NDArray[Any]", sample_weight: Any) -> "NDArray[np.float64]":
+        """C_i of each row."""
+        weights = check_sample_weight(sample_weight, X)
+        weights = apply_class_weight(self.class_weight, y, weights)
+        with np.errstate(over="ignore"):  # infinite bounds are refused with those too large
+            upper: NDArray[np.float64] = self.C * weights
+        return upper
+
+    def _store(self, result: "LinearResult", problem: Problem, machine: "MachineInfo") -> None:
+        self.__dict__.pop("_stream", None)
+        self.classes_ = problem.classes
+        self.coef_: Any = result.coef  # an array, or a CSR array once sparsified
+        self.intercept_ = result.intercept
+        self.n_iter_ = result.n_iter
+        self.dual_gap_ = result.dual_gap
+        self.primal_objective_ = result.primal_objective
+        self.dual_objective_ = result.dual_objective
+        self.converged_ = result.converged
+        self.history_ = result.history
+        self._dual_state = DualState.of(result, problem, machine)
+        if self.weights == "sparse":
+            self.sparsify()
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> "Self":
+        """Visit each row once, in the order given, and forget it.
+
+        Memory does not grow with the rows seen. In exchange nothing is certified: a stream has
+        no `dual_gap_`, `duals_`, `history_` or the like. Visiting the same rows again solves a
+        problem of larger `C`.
+
+        The first call starts a stream with weights of zero. So does the first call after `fit`,
+        whose weights are given up: a stream cannot go on without the dual variables of the rows
+        that they were made from. The machine, the solvers, `fit_intercept` and the dtype are
+        fixed when a stream starts; `C` and `class_weight` are read at each call.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, d)
+            Rows; converted to the dtype of the first batch.
+        y : array-like of shape (n,)
+            Their labels, all in `classes`.
+        classes : array-like of shape (k,), default=None
+            All labels of the stream. Needed in the first call; after `fit` they are `classes_`
+            by default.
+        sample_weight : array-like of shape (n,), default=None
+            Factors of `C`; rows of weight zero are passed over.
+
+        Returns
+        -------
+        self : LinearSVM
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from polymargin import LinearSVM
+        >>> X, y = load_iris(return_X_y=True)
+        >>> stream = LinearSVM(C=0.1)
+        >>> for i in range(0, 150, 10):
+        ...     stream = stream.partial_fit(X[i : i + 10], y[i : i + 10], classes=[0, 1, 2])
+        >>> stream.coef_.shape
+        (3, 4)
+        """
+        if self.class_weight == "balanced":
+            raise ValueError(
+                'class_weight="balanced" needs all labels at once; for partial_fit pass the '
+                "weights as a dict"
+            )
+        stream: LinearStream | None = getattr(self, "_stream", None)
+        dtype = [np.float64, np.float32] if stream is None else self.coef_.dtype
+        X, y = check_X(self, X, y, reset=stream is None, dtype=dtype)
+        check_classification_targets(y)
+        known = self._stream_classes(classes, starts=stream is None)
+        labels = _labels_among(known, y)
+        rows = as_rows(X)
+        check_finite(rows, X)
+        upper = self._upper(X, y, sample_weight)
+        check_scale(rows, upper)
+        if stream is None:
+            stream = self._start_stream(known, X)
+        if not np.all(upper > 0):
+            kept = np.flatnonzero(upper > 0)
+            rows, labels, upper = as_rows(X[kept]), labels[kept], upper[kept]
+        stream.visit(rows, labels, upper)
+        self.coef_, self.intercept_ = stream.coef, stream.intercept
+        if self.weights == "sparse":
+            self.sparsify()
+        return self
+
+    def _stream_classes(self, classes: Any, starts: bool) -> "NDArray[Any]":
+        if classes is None:
+            if not hasattr(self, "classes_"):
+                raise ValueError("classes must be passed on the first call to partial_fit.")
+            known: NDArray[Any] = self.classes_
+            return known
+        known = unique_labels(classes)
+        if not starts and not np.array_equal(known, self.classes_):
+            raise ValueError(
+                f"`classes={classes!r}` is not the same as on the first call to partial_fit, "
+                f"which was {self.classes_!r}"
+            )
+        if len(known) < 2:
+            raise ValueError(f"The number of classes has to be at least two; got {len(known)}.")
+        return known
+
+    def _start_stream(self, classes: "NDArray[Any]", X: Any) -> "LinearStream":
+        machine = find_machine(self.machine)
+        options = make_options(self, machine)
+        self._stream = core.LinearStream(X.shape[1], len(classes), machine.name, options, X.dtype)
+        self.classes_ = classes
+        for name in _CERTIFICATE:
+            self.__dict__.pop(name, None)
+        return self._stream
+
+    @property
+    def duals_(self) -> sparse.csr_array:
+        """Dual vectors a_i of the rows given to `fit`, not centred; rows of weight zero are 0.
+
+        ``coef_ == duals_.T @ X``, less the mean over the classes where the machine is zero-sum.
+        """
+        if "_dual_state" not in self.__dict__:
+            raise AttributeError("duals_ exist after fit only")
+        return self._dual_state.csr
+
+    def class_scores(self, X: Any) -> "NDArray[Any]":
+        """Scores of all classes, computed in the dtype of `coef_`.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, d)
+            Rows.
+
+        Returns
+        -------
+        scores : ndarray of shape (n, k)
+            Also for two classes. The largest of a row decides `predict`.
+
+        Examples
+        --------
+        >>> from polymargin import LinearSVM
+        >>> model = LinearSVM(random_state=0).fit([[0.0], [1.0]], ["a", "b"])
+        >>> model.class_scores([[0.0], [0.5], [1.0]]).shape
+        (3, 2)
+        """
+        check_is_fitted(self)
+        X = check_X(self, X, reset=False, dtype=self.coef_.dtype)
+        rows = as_rows(X)
+        check_finite(rows, X)
+        if sparse.issparse(self.coef_):
+            return sparse_scores(X, self.coef_, self.intercept_)
+        return core.scores(rows, self.coef_, self.intercept_, count_threads(self.n_jobs))
+
+    def decision_function(self, X: Any) -> "NDArray[Any]":
+        """Scores in the shape that scikit-learn expects.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, d)
+            Rows.
+
+        Returns
+        -------
+        scores : ndarray of shape (n, k), or (n,) for two classes
+            `class_scores`; for two classes the score of the second less that of the first.
+        """
+        scores = self.class_scores(X)
+        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict(self, X: Any) -> "NDArray[Any]":
+        """The class of the largest score, the first one of equals.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, d)
+            Rows.
+
+        Returns
+        -------
+        y : ndarray of shape (n,)
+            Labels out of `classes_`.
+        """
+        scores = self.class_scores(X)
+        predicted: NDArray[Any] = self.classes_[scores.argmax(axis=1)]
+        return predicted
+
+    def sparsify(self) -> "Self":
+        """Store `coef_` as a CSR array, which pays where most weights are zero.
+
+        Returns
+        -------
+        self : LinearSVM
+
+        Examples
+        --------
+        >>> from polymargin import LinearSVM
+        >>> model = LinearSVM(random_state=0).fit([[0.0, 0.0], [1.0, 0.0]], [0, 1])
+        >>> model.sparsify().coef_.nnz
+        2
+        >>> model.densify().coef_.shape
+        (2, 2)
+        """
+        check_is_fitted(self)
+        if not sparse.issparse(self.coef_):
+            self.coef_ = sparse.csr_array(self.coef_)
+        return self
+
+    def densify(self) -> "Self":
+        """Store `coef_` as an array again.
+
+        Returns
+        -------
+        self : LinearSVM
+        """
+        check_is_fitted(self)
+        if sparse.issparse(self.coef_):
+            self.coef_ = self.coef_.toarray()
+        return self
+
+
+def _labels_among(classes: "NDArray[Any]", y: "NDArray[Any]") -> "NDArray[np.int32]":
+    """Positions of `y` in the sorted `classes`; ValueError where a label is not among them."""
+    foreign = np.setdiff1d(y, classes)
+    if len(foreign):
+        raise ValueError(f"y contains labels that are not in classes: {foreign.tolist()}")
+    return np.searchsorted(classes, y).astype(np.int32)

@@ -1,0 +1,261 @@
+"""Solvers and block solvers, and the options that only they have."""
+
+import math
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, ClassVar, TypeVar
+
+if TYPE_CHECKING:
+    from polymargin._core import LinearOptions, MachineInfo
+
+
+def _check_positive(options: object, field: str) -> None:
+    value = getattr(options, field)
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if not (is_number and 0 < value < math.inf):
+        raise ValueError(
+            f"{type(options).__name__}: {field} must be a positive number, got {value!r}"
+        )
+
+
+def _check_count(options: object, field: str, least: int) -> None:
+    value = getattr(options, field)
+    is_count = isinstance(value, Integral) and not isinstance(value, bool)
+    if not (is_count and value >= least):
+        raise ValueError(
+            f"{type(options).__name__}: {field} must be an integer of at least {least}, "
+            f"got {value!r}"
+        )
+
+
+@dataclass(frozen=True)
+class BlockSolver:
+    """Way to solve the problem of one example. Base of all block solvers, not one itself."""
+
+    name: ClassVar[str]
+
+    def apply(self, options: "LinearOptions") -> None:
+        """Write this choice into the options of the core."""
+        options.block_solver = self.name
+
+
+@dataclass(frozen=True)
+class Newton(BlockSolver):
+    """Safeguarded Newton steps on the scalar root function: exact, and the default.
+
+    Examples
+    --------
+    >>> from polymargin import LinearSVM, Newton
+    >>> LinearSVM(block_solver=Newton())
+    LinearSVM(block_solver=Newton())
+    """
+
+    name: ClassVar[str] = "newton"
+
+
+@dataclass(frozen=True)
+class Sort(BlockSolver):
+    """Projection onto the simplex by sorting: exact."""
+
+    name: ClassVar[str] = "sort"
+
+
+@dataclass(frozen=True)
+class Pivot(BlockSolver):
+    """Projection onto the simplex by pivoting, expected linear in the classes: exact."""
+
+    name: ClassVar[str] = "pivot"
+
+
+@dataclass(frozen=True)
+class Bisection(BlockSolver):
+    """Projection onto the simplex by bisection.
+
+    Parameters
+    ----------
+    tol : float, default=1e-3
+        Relative error left in the sum of the variables.
+
+    Examples
+    --------
+    >>> from polymargin import Bisection
+    >>> Bisection(tol=1e-2)
+    Bisection(tol=0.01)
+    """
+
+    name: ClassVar[str] = "bisection"
+    tol: float = 1e-3
+
+    def __post_init__(self) -> None:
+        _check_positive(self, "tol")
+
+    def apply(self, options: "LinearOptions") -> None:
+        super().apply(options)
+        options.block_tol = float(self.tol)
+
+
+@dataclass(frozen=True)
+class FixedPoint(BlockSolver):
+    """Fixed-point iteration of Crammer and Singer.
+
+    Parameters
+    ----------
+    tol : float, default=1e-3
+        Relative change at which the iteration stops.
+    max_iter : int, default=0
+        Bound on the steps in one block; 0 leaves it to the solver.
+    """
+
+    name: ClassVar[str] = "fixed-point"
+    tol: float = 1e-3
+    max_iter: int = 0
+
+    def __post_init__(self) -> None:
+        _check_positive(self, "tol")
+        _check_count(self, "max_iter", 0)
+
+    def apply(self, options: "LinearOptions") -> None:
+        super().apply(options)
+        options.block_tol = float(self.tol)
+        options.block_max_iter = int(self.max_iter)
+
+
+@dataclass(frozen=True)
+class SMO(BlockSolver):
+    """Sequential minimal optimisation: one or two variables of the block at a time.
+
+    Parameters
+    ----------
+    max_iter : int, default=0
+        Bound on the steps in one block; 0 leaves it to the solver.
+    """
+
+    name: ClassVar[str] = "smo"
+    max_iter: int = 0
+
+    def __post_init__(self) -> None:
+        _check_count(self, "max_iter", 0)
+
+    def apply(self, options: "LinearOptions") -> None:
+        super().apply(options)
+        options.block_max_iter = int(self.max_iter)
+
+
+@dataclass(frozen=True)
+class FrankWolfe(BlockSolver):
+    """Frank–Wolfe steps with exact line search.
+
+    Parameters
+    ----------
+    max_iter : int, default=1
+        Steps in one block.
+    """
+
+    name: ClassVar[str] = "frank-wolfe"
+    max_iter: int = 1
+
+    def __post_init__(self) -> None:
+        _check_count(self, "max_iter", 1)
+
+    def apply(self, options: "LinearOptions") -> None:
+        super().apply(options)
+        options.block_max_iter = int(self.max_iter)
+
+
+@dataclass(frozen=True)
+class Walrus(BlockSolver):
+    """Exact solution of the Weston–Watkins block by sorting (Wang and Scott)."""
+
+    name: ClassVar[str] = "walrus"
+
+
+@dataclass(frozen=True)
+class Greedy(BlockSolver):
+    """Coordinate steps on the variable that gains most.
+
+    Parameters
+    ----------
+    threshold : float, default=1e-3
+        Violation below which a variable is left alone.
+    max_iter : int, default=0
+        Bound on the steps in one block; 0 leaves it to the solver.
+    """
+
+    name: ClassVar[str] = "greedy"
+    threshold: float = 1e-3
+    max_iter: int = 0
+
+    def __post_init__(self) -> None:
+        _check_positive(self, "threshold")
+        _check_count(self, "max_iter", 0)
+
+    def apply(self, options: "LinearOptions") -> None:
+        super().apply(options)
+        options.block_tol = float(self.threshold)
+        options.block_max_iter = int(self.max_iter)
+
+
+@dataclass(frozen=True)
+class BlockDescent:
+    """Dual block coordinate descent, one example at a time: what ``solver="auto"`` means.
+
+    Parameters
+    ----------
+    shrinking : bool, default=True
+        Whether passes over the violating examples only alternate with full passes.
+
+    Examples
+    --------
+    >>> from polymargin import BlockDescent, LinearSVM
+    >>> LinearSVM(solver=BlockDescent(shrinking=False)).solver.shrinking
+    False
+    """
+
+    name: ClassVar[str] = "block-descent"
+    shrinking: bool = True
+
+    def __post_init__(self) -> None:
+        if self.shrinking not in (True, False):
+            raise ValueError(
+                f"BlockDescent: shrinking must be True or False, got {self.shrinking!r}"
+            )
+
+    def apply(self, options: "LinearOptions") -> None:
+        """Write this choice into the options of the core."""
+        options.shrinking = bool(self.shrinking)
+
+
+BLOCK_SOLVERS: dict[str, type[BlockSolver]] = {
+    cls.name: cls
+    for cls in (Newton, Sort, Pivot, Bisection, FixedPoint, SMO, FrankWolfe, Walrus, Greedy)
+}
+SOLVERS: dict[str, type[BlockDescent]] = {BlockDescent.name: BlockDescent}
+
+_Options = TypeVar("_Options")
+
+
+def _by_name(kind: str, name: str, known: dict[str, type[_Options]]) -> _Options:
+    if name not in known:
+        raise ValueError(f"unknown {kind} {name!r}; known are auto, {', '.join(known)}")
+    return known[name]()
+
+
+def find_solver(solver: str | BlockDescent) -> BlockDescent:
+    """The options object meant by the parameter `solver` of an estimator."""
+    if not isinstance(solver, str):
+        return solver
+    return BlockDescent() if solver == "auto" else _by_name("solver", solver, SOLVERS)
+
+
+def find_block_solver(block_solver: str | BlockSolver, machine: "MachineInfo") -> BlockSolver:
+    """The options object meant by `block_solver`; ValueError where `machine` has no such."""
+    if block_solver == "auto":
+        return BLOCK_SOLVERS[machine.block_solvers[0]]()
+    if isinstance(block_solver, str):
+        block_solver = _by_name("block_solver", block_solver, BLOCK_SOLVERS)
+    if block_solver.name not in machine.block_solvers:
+        raise ValueError(
+            f"block solver {block_solver.name!r} is not defined for machine {machine.name!r}; "
+            f"defined are {', '.join(machine.block_solvers)}"
+        )
+    return block_solver

@@ -1,0 +1,109 @@
+"""Checks of what the user passes, and its conversion to what the core reads."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from polymargin._simd import core
+from polymargin._sparse import csr_rows, guard_conversion
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from polymargin._core import Rows
+
+# Squared norms outside these bounds leave no room to compute with: scores are products of two
+# features and a dual variable, and all three have to stay in the range of the type. A row far
+# below the largest one may vanish without harm, so only the largest norm has a lower bound.
+_NORM_BOUNDS = {np.dtype(np.float32): (1e-30, 1e30), np.dtype(np.float64): (1e-280, 1e280)}
+_UPPER_BOUNDS = {np.dtype(np.float32): 1e30, np.dtype(np.float64): 1e280}
+
+
+def check_X(estimator: Any, X: Any, y: Any = "no_validation", **options: Any) -> Any:
+    """`validate_data` with what all methods share; finiteness is left to `check_finite`.
+
+    ``y="no_validation"`` is scikit-learn's own word for "there is no y".
+    """
+    if sparse.issparse(X):
+        guard_conversion(X)
+    if hasattr(X, "astype") and isinstance(getattr(X, "dtype", None), np.dtype):
+        X = X.astype(X.dtype.newbyteorder("="), copy=False)  # scikit-learn would widen float32
+    options = {"dtype": [np.float64, np.float32], "accept_sparse": "csr"} | options
+    return validate_data(estimator, X, y, ensure_all_finite=False, **options)
+
+
+def as_rows(X: Any) -> "Rows":
+    """The rows of validated `X` for the core, without a copy."""
+    return csr_rows(X) if sparse.issparse(X) else core.dense_rows(X)
+
+
+def check_finite(rows: "Rows", X: Any) -> None:
+    """ValueError that names the row and column of the first value of `X` not finite."""
+    place = rows.find_non_finite()
+    if place is not None:
+        i, j = place
+        kind = "NaN" if np.isnan(X[i, j]) else "infinity"
+        raise ValueError(f"Input X contains {kind} in row {i}, column {j}.")
+
+
+def check_scale(rows: "Rows", upper: "NDArray[np.float64]") -> None:
+    """Refuse features or bounds C_i that the type of the rows cannot compute with."""
+    precision, remedy = rows.dtype.name, "Rescale the features"
+    if rows.dtype == np.float32:
+        remedy += " or pass float64"
+    largest = float(rows.squared_norms().max())
+    low, high = _NORM_BOUNDS[rows.dtype]
+    if largest > high:
+        raise ValueError(
+            f"The largest squared norm of a row of X, {largest:.3g}, is too large for {precision}. "
+            f"{remedy}."
+        )
+    if 0 < largest < low:
+        raise ValueError(
+            f"The largest squared norm of a row of X, {largest:.3g}, is too small for {precision}. "
+            f"{remedy}."
+        )
+    if upper.max() > _UPPER_BOUNDS[rows.dtype]:
+        raise ValueError(
+            f"C times sample and class weight is {upper.max():.3g}, too large for {precision}. "
+            "Lower C or the weights."
+        )
+
+
+def check_sample_weight(sample_weight: Any, X: Any) -> "NDArray[np.float64]":
+    """One weight per row, none negative or NaN; ones when there are none."""
+    weights: NDArray[np.float64] = _check_sample_weight(
+        sample_weight, X, dtype=np.float64, ensure_non_negative=True
+    )
+    return weights
+
+
+def apply_class_weight(
+    class_weight: Any, y: "NDArray[Any]", sample_weight: "NDArray[np.float64]"
+) -> "NDArray[np.float64]":
+    """`sample_weight` times the weight of the class of each row."""
+    if class_weight is None:
+        return sample_weight
+    classes, labels = np.unique(y, return_inverse=True)
+    if isinstance(class_weight, dict):
+        per_class = _weights_from_dict(class_weight, classes)
+    else:  # "balanced", with weighted counts: weight 2 is the row twice
+        totals = np.bincount(labels, weights=sample_weight)
+        present = np.count_nonzero(totals)
+        per_class = np.zeros(len(classes))
+        np.divide(totals.sum() / max(present, 1), totals, out=per_class, where=totals > 0)
+    return sample_weight * per_class[labels]
+
+
+def _weights_from_dict(
+    class_weight: dict[Any, Any], classes: "NDArray[Any]"
+) -> "NDArray[np.float64]":
+    per_class = np.array([float(class_weight.get(c, 1.0)) for c in classes.tolist()])
+    if not np.all(per_class >= 0) or np.isinf(per_class).any():
+        raise ValueError(f"class_weight must be finite and not negative, got {class_weight!r}")
+    unknown = [label for label in class_weight if label not in set(classes.tolist())]
+    if len(unknown) == len(class_weight) > 0:
+        raise ValueError(f"none of the classes of class_weight, {unknown}, is in y")
+    return per_class

@@ -1,0 +1,38 @@
+"""Versions of everything that matters in a bug report."""
+
+import platform
+from importlib import metadata
+
+from polymargin._simd import core, usable_levels
+
+_DEPENDENCIES = ("numpy", "scipy", "scikit-learn", "joblib", "rich", "pandas", "polars")
+
+
+def version_of(package: str) -> str | None:
+    """The installed version of `package`, None where it is absent."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def show_versions() -> None:
+    """Print the versions of polymargin, Python and the dependencies, and the SIMD levels.
+
+    Examples
+    --------
+    >>> import polymargin
+    >>> polymargin.show_versions()  # doctest: +ELLIPSIS
+    polymargin...
+    """
+    lines = {
+        "polymargin": version_of("polymargin") or "not installed",
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "simd in use": core.simd_level(),
+        "simd usable": ", ".join(usable_levels()),
+    }
+    lines |= {name: version_of(name) or "not installed" for name in _DEPENDENCIES}
+    width = max(map(len, lines))
+    for name, value in lines.items():
+        print(f"{name:<{width}}  {value}")

@@ -1,0 +1,532 @@
+"""Behaviour of LinearSVM and path that users of scikit-learn rely on."""
+
+import copy
+import pickle
+import signal
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import sklearn
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import polymargin
+from polymargin import LinearSVM
+from polymargin._machines import find_machine
+from polymargin.datasets import load_letter, load_satimage
+
+HISTORY_FIELDS = ("epoch", "seconds", "primal", "dual", "gap", "violation", "active")
+CERTIFICATE = ("n_iter_", "dual_gap_", "primal_objective_", "converged_", "history_", "duals_")
+
+
+@pytest.fixture
+def model(blobs: tuple[Any, Any]) -> LinearSVM:
+    """A fitted model."""
+    fitted: LinearSVM = LinearSVM(C=0.1, random_state=0).fit(*blobs)
+    return fitted
+
+
+# With the tools of scikit-learn
+
+
+def test_pipeline_and_grid_search(blobs: tuple[Any, Any]) -> None:
+    steps = make_pipeline(StandardScaler(), LinearSVM(random_state=0))
+    grid = {"linearsvm__machine": ["ww", "cs"], "linearsvm__C": [0.01, 0.1]}
+    search = GridSearchCV(steps, grid, cv=3).fit(*blobs)
+    assert search.best_score_ > 0.5
+    assert search.predict(blobs[0]).shape == blobs[1].shape
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_calibrated_probabilities(n_classes: int, blobs: tuple[Any, Any]) -> None:
+    X, y = blobs[0], blobs[1] % n_classes
+    calibrated = CalibratedClassifierCV(LinearSVM(C=0.1, random_state=0), cv=3).fit(X, y)
+    np.testing.assert_allclose(calibrated.predict_proba(X).sum(axis=1), 1.0)
+
+
+def test_metadata_routing(blobs: tuple[Any, Any]) -> None:
+    X, y = blobs
+    with sklearn.config_context(enable_metadata_routing=True):
+        estimator = LinearSVM(random_state=0).set_fit_request(sample_weight=True)
+        estimator.set_score_request(sample_weight=False)
+        estimator.set_partial_fit_request(sample_weight=True, classes=True)
+        weights = np.where(y == 0, 0.0, 1.0)
+        scores = cross_validate(
+            estimator, X, y, params={"sample_weight": weights}, cv=2, return_estimator=True
+        )
+    for fitted in scores["estimator"]:
+        assert fitted.classes_.tolist() == [1, 2]
+
+
+def test_clone_keeps_parameters() -> None:
+    estimator = LinearSVM("cs", 2.0, block_solver=polymargin.Newton(), weights="sparse")
+    assert clone(estimator).get_params() == estimator.get_params()
+
+
+def test_unfitted_is_an_error() -> None:
+    with pytest.raises(NotFittedError):
+        LinearSVM().predict([[0.0]])
+    assert not hasattr(LinearSVM(), "duals_")
+
+
+@pytest.mark.parametrize(
+    "duplicate", [lambda m: pickle.loads(pickle.dumps(m)), copy.deepcopy], ids=["pickle", "copy"]
+)
+def test_pickle_and_copy(
+    duplicate: Callable[[Any], Any], machine: str, blobs: tuple[Any, Any]
+) -> None:
+    X, y = blobs
+    model = LinearSVM(machine, C=0.1, warm_start=True, random_state=0).fit(X, y)
+    same = duplicate(model)
+    np.testing.assert_array_equal(same.class_scores(X), model.class_scores(X))
+    np.testing.assert_array_equal(same.duals_.toarray(), model.duals_.toarray())
+    np.testing.assert_array_equal(same.history_, model.history_)
+    np.testing.assert_array_equal(same.fit(X, y).coef_, model.fit(X, y).coef_)
+
+
+def test_pickle_names_no_simd_level(model: LinearSVM) -> None:
+    assert b"_core_" not in pickle.dumps(model)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_feature_names(library: str, blobs: tuple[Any, Any]) -> None:
+    frames = pytest.importorskip(library)
+    names = ["a", "b", "c", "d"]
+    X = frames.DataFrame({name: blobs[0][:, j] for j, name in enumerate(names)})
+    model = LinearSVM(random_state=0).fit(X, blobs[1])
+    assert model.feature_names_in_.tolist() == names
+    np.testing.assert_array_equal(model.predict(X), model.predict(X[names]))
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(X[["b", "a", "c", "d"]])
+
+
+def test_wrong_number_of_features_is_an_error(model: LinearSVM) -> None:
+    with pytest.raises(ValueError, match="X has 3 features, but LinearSVM is expecting 4"):
+        model.predict(np.zeros((1, 3)))
+
+
+# What a fit leaves
+
+
+def test_fitted_attributes(machine: str, blobs: tuple[Any, Any]) -> None:
+    X, y = blobs
+    model = LinearSVM(machine, C=0.1, random_state=0).fit(X, y)
+    assert model.coef_.shape == (3, 4)
+    assert model.intercept_.shape == (3,)
+    assert model.converged_
+    assert 0 <= model.dual_gap_ <= 1e-3
+    assert model.dual_gap_ == pytest.approx(
+        (model.primal_objective_ - model.dual_objective_) / model.primal_objective_
+    )
+    np.testing.assert_array_equal(model.predict(X), model.class_scores(X).argmax(axis=1))
+    np.testing.assert_array_equal(model.decision_function(X), model.class_scores(X))
+
+
+def test_shapes_for_two_classes(machine: str, blobs: tuple[Any, Any]) -> None:
+    X, y = blobs[0], blobs[1] > 0
+    model = LinearSVM(machine, C=0.1, random_state=0).fit(X, y)
+    assert model.coef_.shape == (2, 4)
+    assert model.intercept_.shape == (2,)
+    assert model.decision_function(X).shape == (60,)
+    assert model.class_scores(X).shape == (60, 2)
+    np.testing.assert_array_equal(model.predict(X), model.decision_function(X) > 0)
+
+
+def test_history(machine: str, blobs: tuple[Any, Any]) -> None:
+    model = LinearSVM(machine, C=0.1, random_state=0).fit(*blobs)
+    assert model.history_.dtype.names == HISTORY_FIELDS
+    last = model.history_[-1]
+    assert last["gap"] == model.dual_gap_
+    assert last["primal"] == model.primal_objective_
+    assert last["dual"] == model.dual_objective_
+    assert np.all(np.diff(model.history_["epoch"]) >= 0)
+    assert np.all(np.diff(model.history_["seconds"]) >= 0)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_duals_make_the_weights(
+    dtype: type, fit_intercept: bool, machine: str, blobs: tuple[Any, Any]
+) -> None:
+    X, y = blobs[0].astype(dtype), blobs[1]
+    weights = np.arange(len(y)) % 4 * 0.5  # a quarter of the rows has weight zero
+    model = LinearSVM(machine, C=0.3, fit_intercept=fit_intercept, random_state=0)
+    duals = model.fit(X, y, weights).duals_
+    assert isinstance(duals, sparse.csr_array)
+    assert duals.shape == (60, 3)
+    assert duals.dtype == dtype
+    assert not duals[weights == 0].nnz
+    coef = duals.T.astype(np.float64) @ np.c_[X, np.full(len(X), fit_intercept)]
+    if find_machine(machine).zero_sum:
+        coef -= coef.mean(axis=0)
+    tolerance = 1e-4 if dtype == np.float32 else 1e-9
+    np.testing.assert_allclose(model.coef_, coef[:, :-1], rtol=tolerance, atol=tolerance)
+    np.testing.assert_allclose(model.intercept_, coef[:, -1], rtol=tolerance, atol=tolerance)
+
+
+def test_not_converged_warns_with_the_gap(machine: str, blobs: tuple[Any, Any]) -> None:
+    with pytest.warns(ConvergenceWarning, match=r"gap of .* above tol=1e-15. Raise max_iter"):
+        model = LinearSVM(machine, C=10.0, tol=1e-15, max_iter=1).fit(*blobs)
+    assert not model.converged_
+    assert model.dual_gap_ > 1e-15
+
+
+def test_stopping_by_kkt_violation(machine: str, blobs: tuple[Any, Any]) -> None:
+    model = LinearSVM(machine, C=0.1, stopping="kkt", tol=1e-4, random_state=0).fit(*blobs)
+    assert model.converged_
+    assert model.history_["violation"][-1] <= 1e-4
+
+
+def test_float32_stays_float32(machine: str, blobs: tuple[Any, Any]) -> None:
+    X, y = blobs[0].astype(np.float32), blobs[1]
+    model = LinearSVM(machine, C=0.1, random_state=0).fit(X, y)
+    assert model.coef_.dtype == model.intercept_.dtype == np.float32
+    assert model.decision_function(X).dtype == np.float32
+    double = LinearSVM(machine, C=0.1, random_state=0).fit(blobs[0], y)
+    assert model.primal_objective_ == pytest.approx(double.primal_objective_, rel=2e-3)
+
+
+def test_weight_two_is_the_row_twice(machine: str, blobs: tuple[Any, Any]) -> None:
+    X, y = blobs
+    weights = 1.0 + np.arange(len(y)) % 2
+    params: dict[str, Any] = {"C": 0.1, "tol": 1e-9, "max_iter": 100_000, "random_state": 0}
+    weighted = LinearSVM(machine, class_weight="balanced", **params).fit(X, y, weights)
+    rows = np.repeat(np.arange(len(y)), weights.astype(int))
+    repeated = LinearSVM(machine, class_weight="balanced", **params).fit(X[rows], y[rows])
+    assert weighted.primal_objective_ == pytest.approx(repeated.primal_objective_, rel=1e-7)
+    np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-2, atol=1e-3)
+
+
+def test_class_weight_is_a_factor_of_the_sample_weight(blobs: tuple[Any, Any]) -> None:
+    X, y = blobs
+    by_class = LinearSVM(C=0.1, class_weight={0: 3.0}, random_state=0).fit(X, y)
+    by_row = LinearSVM(C=0.1, random_state=0).fit(X, y, np.where(y == 0, 3.0, 1.0))
+    np.testing.assert_array_equal(by_class.coef_, by_row.coef_)
+
+
+# Sparse weights
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array, sparse.csr_matrix])
+def test_sparsify_and_densify(
+    container: Callable[[Any], Any], model: LinearSVM, blobs: tuple[Any, Any]
+) -> None:
+    X = container(blobs[0])
+    scores, coef = model.class_scores(X), model.coef_.copy()
+    assert model.sparsify() is model
+    assert isinstance(model.coef_, sparse.csr_array)
+    np.testing.assert_allclose(model.class_scores(X), scores, atol=1e-12)
+    np.testing.assert_array_equal(model.densify().coef_, coef)
+
+
+def test_sparse_weights_after_fit(blobs: tuple[Any, Any]) -> None:
+    model = LinearSVM(weights="sparse", random_state=0).fit(*blobs)
+    assert sparse.issparse(model.coef_)
+    assert sparse.issparse(model.fit(*blobs).coef_)
+    model.partial_fit(*blobs)
+    assert sparse.issparse(model.partial_fit(*blobs).coef_)
+
+
+# Warm start and path
+
+
+def test_warm_start_goes_on_from_the_last_fit(machine: str, blobs: tuple[Any, Any]) -> None:
+    model = LinearSVM(machine, C=0.1, warm_start=True, tol=1e-6, max_iter=10_000, random_state=0)
+    cold = model.fit(*blobs).history_["gap"][0]
+    assert model.fit(*blobs).history_["gap"][0] < max(cold, 2e-6)
+    np.testing.assert_array_less(model.dual_gap_, 1.001e-6)
+
+
+def test_warm_start_at_another_C_is_the_same_problem(machine: str, blobs: tuple[Any, Any]) -> None:
+    params: dict[str, Any] = {"tol": 1e-6, "max_iter": 10_000, "random_state": 0}
+    model = LinearSVM(machine, C=1.0, warm_start=True, **params).fit(*blobs)
+    for C in (0.1, 0.3):
+        warm = model.set_params(C=C).fit(*blobs)
+        cold = LinearSVM(machine, C=C, **params).fit(*blobs)
+        assert warm.primal_objective_ == pytest.approx(cold.primal_objective_, rel=2e-6)
+
+
+@pytest.mark.parametrize(
+    ("what", "change"),
+    [
+        ("the shape of X", lambda X, y: (X[:-1], y[:-1], {})),
+        ("the shape of X", lambda X, y: (X[:, :-1], y, {})),
+        ("the set of classes", lambda X, y: (X, y + 1, {})),
+        ("y", lambda X, y: (X, y[::-1], {})),
+        ("the machine", lambda X, y: (X, y, {"machine": "cs"})),
+        ("the dtype of X", lambda X, y: (X.astype(np.float32), y, {})),
+    ],
+)
+def test_warm_start_of_another_problem_is_cold(
+    what: str, change: Callable[..., Any], blobs: tuple[Any, Any]
+) -> None:
+    model = LinearSVM(C=0.1, warm_start=True, random_state=0).fit(*blobs)
+    X, y, params = change(*blobs)
+    with pytest.warns(UserWarning, match=f"warm_start: {what} differs from the last fit"):
+        warm = model.set_params(**params).fit(X, y)
+    cold = LinearSVM(C=0.1, random_state=0).set_params(**params).fit(X, y)
+    np.testing.assert_array_equal(warm.coef_, cold.coef_)
+
+
+def test_path_keeps_the_order_given(machine: str, blobs: tuple[Any, Any]) -> None:
+    X, y = blobs
+    fitted = polymargin.path(X, y, [0.1, 0.001, 0.01], machine=machine, tol=1e-5, random_state=0)
+    assert len(fitted) == 3
+    assert [model.C for model in fitted.models] == fitted.Cs.tolist() == [0.1, 0.001, 0.01]
+    assert np.all(fitted.gaps <= 1e-5)
+    for C, model in fitted:
+        alone = LinearSVM(machine, C=C, tol=1e-5, random_state=0).fit(X, y)
+        assert model.primal_objective_ == pytest.approx(alone.primal_objective_, rel=2e-5)
+        assert model.C == C
+
+
+def test_models_of_a_path_are_independent(blobs: tuple[Any, Any]) -> None:
+    fitted = polymargin.path(*blobs, [0.01, 0.1], random_state=0)
+    first, second = fitted.models
+    duals = second.duals_.toarray()
+    first.set_params(C=5.0, max_iter=1, tol=1.0).fit(*blobs)
+    np.testing.assert_array_equal(second.duals_.toarray(), duals)
+    assert not second.warm_start
+
+
+def test_path_refuses_nonsense(blobs: tuple[Any, Any]) -> None:
+    with pytest.raises(ValueError, match="Cs must be a non-empty sequence"):
+        polymargin.path(*blobs, [])
+    with pytest.raises(ValueError, match="The 'C' parameter"):
+        polymargin.path(*blobs, [1.0, -1.0])
+    with pytest.raises(TypeError, match="path\\(\\) sets warm_start itself"):
+        polymargin.path(*blobs, [1.0], warm_start=True)
+
+
+# Streams
+
+
+def test_stream_learns(machine: str, blobs: tuple[Any, Any]) -> None:
+    X, y = blobs
+    stream = LinearSVM(machine, C=0.1, random_state=0)
+    for start in range(0, len(y), 7):
+        batch = slice(start, start + 7)
+        stream.partial_fit(X[batch], y[batch], classes=[0, 1, 2])
+    assert stream.score(X, y) > 0.5
+    for name in CERTIFICATE:
+        assert not hasattr(stream, name)
+
+
+def test_batches_of_a_stream_do_not_matter(machine: str, blobs: tuple[Any, Any]) -> None:
+    X, y = blobs
+    whole = LinearSVM(machine, random_state=0).partial_fit(X, y, classes=[0, 1, 2])
+    parts = LinearSVM(machine, random_state=0).partial_fit(X[:9], y[:9], classes=[0, 1, 2])
+    parts = pickle.loads(pickle.dumps(parts)).partial_fit(sparse.csr_array(X[9:]), y[9:])
+    np.testing.assert_allclose(parts.coef_, whole.coef_, rtol=1e-9, atol=1e-12)
+
+
+def test_rows_of_weight_zero_are_passed_over(blobs: tuple[Any, Any]) -> None:
+    X, y = blobs
+    weights = (np.arange(len(y)) % 2).astype(float)
+    some = LinearSVM(random_state=0).partial_fit(X, y, [0, 1, 2], weights)
+    rest = LinearSVM(random_state=0).partial_fit(X[1::2], y[1::2], [0, 1, 2])
+    np.testing.assert_array_equal(some.coef_, rest.coef_)
+
+
+def test_stream_after_fit_starts_anew(model: LinearSVM, blobs: tuple[Any, Any]) -> None:
+    fresh = LinearSVM(C=0.1, random_state=0).partial_fit(*blobs, classes=[0, 1, 2])
+    np.testing.assert_array_equal(model.partial_fit(*blobs).coef_, fresh.coef_)
+    for name in CERTIFICATE:
+        assert not hasattr(model, name)
+    assert model.fit(*blobs).converged_
+    np.testing.assert_array_equal(model.partial_fit(*blobs).coef_, fresh.coef_)
+
+
+def test_stream_keeps_its_dtype(blobs: tuple[Any, Any]) -> None:
+    X, y = blobs
+    stream = LinearSVM().partial_fit(X.astype(np.float32), y, classes=[0, 1, 2])
+    assert stream.partial_fit(X, y).coef_.dtype == np.float32
+
+
+def test_stream_refuses_nonsense(blobs: tuple[Any, Any]) -> None:
+    X, y = blobs
+    with pytest.raises(ValueError, match="classes must be passed on the first call"):
+        LinearSVM().partial_fit(X, y)
+    with pytest.raises(ValueError, match=r"labels that are not in classes: \[2\]"):
+        LinearSVM().partial_fit(X, y, classes=[0, 1])
+    with pytest.raises(ValueError, match='class_weight="balanced" needs all labels'):
+        LinearSVM(class_weight="balanced").partial_fit(X, y, classes=[0, 1, 2])
+    stream = LinearSVM().partial_fit(X, y, classes=[0, 1, 2])
+    with pytest.raises(ValueError, match="is not the same as on the first call"):
+        stream.partial_fit(X, y, classes=[0, 1, 2, 3])
+    with pytest.raises(ValueError, match="X has 3 features"):
+        stream.partial_fit(X[:, :3], y)
+
+
+# While a fit runs
+
+
+@pytest.mark.parametrize(("verbose", "shown"), [(0, []), (1, ["gap"]), (2, ["epoch", "gap"])])
+def test_verbose(
+    verbose: int, shown: list[str], blobs: tuple[Any, Any], capfd: pytest.CaptureFixture[str]
+) -> None:
+    LinearSVM(verbose=verbose, random_state=0).fit(*blobs)
+    printed = capfd.readouterr().err
+    assert bool(printed) == bool(shown)
+    for word in shown:
+        assert word in printed
+
+
+class Recorder:
+    """A callback that counts its calls and asks to stop after some checks."""
+
+    def __init__(self, stop_after: int = 10**9) -> None:
+        self.calls: list[str] = []
+        self.checks = 0
+        self.stop_after = stop_after
+        self.fitted_estimator: Any = None
+
+    def setup(self, estimator: Any, context: Any) -> None:
+        self.calls.append("setup")
+
+    def teardown(self, estimator: Any, context: Any) -> None:
+        self.calls.append("teardown")
+
+    def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
+        self.calls.append(f"begin {context.task_name}")
+
+    def on_fit_task_end(
+        self, estimator: Any, context: Any, *, fitted_estimator: Any = None
+    ) -> bool:
+        self.calls.append(f"end {context.task_name}")
+        self.fitted_estimator = fitted_estimator
+        self.checks += context.task_name == "check"
+        return self.checks >= self.stop_after
+
+
+callbacks = pytest.mark.skipif(
+    not hasattr(LinearSVM, "set_callbacks"), reason="this scikit-learn has no callbacks"
+)
+
+
+@callbacks
+def test_callbacks_see_every_check(blobs: tuple[Any, Any]) -> None:
+    recorder = Recorder()
+    model = LinearSVM(C=0.1, random_state=0).set_callbacks(recorder).fit(*blobs)
+    assert recorder.calls[:2] == ["setup", "begin fit"]
+    assert recorder.calls[-2:] == ["end fit", "teardown"]
+    assert recorder.checks == len(model.history_)
+    np.testing.assert_array_equal(recorder.fitted_estimator.coef_, model.coef_)
+
+
+@callbacks
+def test_callback_stops_the_fit(blobs: tuple[Any, Any]) -> None:
+    model = LinearSVM(C=10.0, tol=1e-15, random_state=0).set_callbacks(Recorder(stop_after=1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)  # stopping was asked for
+        model.fit(*blobs)
+    assert len(model.history_) == 1
+    assert not model.converged_
+
+
+@callbacks
+def test_error_in_a_callback_is_raised_with_the_model_set(blobs: tuple[Any, Any]) -> None:
+    class Failing(Recorder):
+        def on_fit_task_end(
+            self, estimator: Any, context: Any, *, fitted_estimator: Any = None
+        ) -> bool:
+            raise RuntimeError("from the callback")
+
+    model = LinearSVM(C=10.0, tol=1e-15, random_state=0).set_callbacks(Failing())
+    with pytest.raises(RuntimeError, match="from the callback"):
+        model.fit(*blobs)
+    assert model.coef_.shape == (3, 4)
+
+
+INTERRUPTED = """
+import numpy as np
+from polymargin import LinearSVM
+
+rng = np.random.default_rng(0)
+X, y = rng.normal(size=(2000, 50)), rng.integers(5, size=2000)
+model = LinearSVM({machine!r}, C=1e4, tol=0.0, max_iter=10**9, n_jobs={n_jobs})
+print("ready", flush=True)
+try:
+    model.fit(X, y)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+    assert model.coef_.shape == (5, 50)
+    assert np.isfinite(model.coef_).all()
+    assert not model.converged_
+    assert model.n_iter_ >= 1
+    assert len(model.history_) >= 1
+    assert np.isfinite(model.dual_gap_)
+    assert model.duals_.shape == (2000, 5)
+    model.predict(X)
+    print("usable", flush=True)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs SIGINT")
+@pytest.mark.parametrize(("machine", "n_jobs"), [("ww", 1), ("cs", 1), ("ww", 2)])
+def test_interrupt_leaves_a_model(machine: str, n_jobs: int) -> None:
+    code = INTERRUPTED.format(machine=machine, n_jobs=n_jobs)
+    with subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "ready\n"
+        time.sleep(0.5)  # into the fit
+        sent = time.monotonic()
+        child.send_signal(signal.SIGINT)
+        answer = child.stdout.readline()
+        waited = time.monotonic() - sent
+        rest, errors = child.communicate(timeout=30)
+    assert answer == "interrupted\n", errors
+    assert waited < 1.0
+    assert rest == "usable\n", errors
+
+
+# Bundled data
+
+
+@pytest.mark.parametrize(
+    ("load", "shapes", "n_classes", "accuracy"),
+    [
+        (load_letter, ((15000, 16), (5000, 16)), 26, 0.6),
+        (load_satimage, ((4435, 36), (2000, 36)), 6, 0.75),
+    ],
+    ids=["letter", "satimage"],
+)
+def test_bundled_data(
+    load: Callable[..., Any], shapes: Any, n_classes: int, accuracy: float
+) -> None:
+    split = load()
+    assert (split.X_train.shape, split.X_test.shape) == shapes
+    assert len(np.unique(split.y_train)) == n_classes
+    np.testing.assert_allclose(split.X_train.min(axis=0), -1.0)
+    np.testing.assert_allclose(split.X_train.max(axis=0), 1.0)
+    stream = LinearSVM(C=0.01, random_state=0)
+    order = np.random.default_rng(0).permutation(len(split.y_train))
+    stream.partial_fit(split.X_train[order], split.y_train[order], np.unique(split.y_train))
+    assert stream.score(split.X_test, split.y_test) > accuracy - 0.15
+    assert load(scale=False).X_train.max() > 1.0
+
+
+@pytest.mark.parametrize(("name", "n_features"), [("iris", 4), ("glass", 9), ("vehicle", 18)])
+def test_small_real_data(
+    name: str, n_features: int, load_data: Callable[[str, int], tuple[Any, Any]]
+) -> None:
+    X, y = load_data(name, n_features)
+    pipeline = make_pipeline(StandardScaler(), LinearSVM(C=0.1, random_state=0))
+    assert pipeline.fit(X.toarray(), y).score(X.toarray(), y) > 0.55
+    assert pipeline[-1].converged_
