@@ -28,6 +28,8 @@ std::vector<std::string> cpu_levels() {
 }  // namespace
 
 NB_MODULE(POLYMARGIN_MODULE, module) {
+    // Interpreters that end with objects alive are none of a user's business.
+    nanobind::set_leak_warnings(false);
     module.def("simd_level", [] { return std::string(POLYMARGIN_LEVEL); });
     module.def("cpu_levels", &cpu_levels);
     polymargin::python::bind_rows(module);

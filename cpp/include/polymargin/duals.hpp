@@ -74,6 +74,12 @@ public:
         }
     }
 
+    // Adds to an entry that is not zero; `vanishes` says that it becomes exactly 0.
+    void add(std::size_t i, std::int32_t c, T change, bool vanishes) {
+        T* value = entry(i, c);
+        *value = vanishes ? T(0) : *value + change;
+    }
+
     std::size_t nonzeros() const {
         std::size_t total = 0;
         for (std::size_t i = 0; i < n_; ++i) for_each(i, [&](std::int32_t, T) { ++total; });
@@ -109,6 +115,14 @@ private:
             }
         }
     };
+
+    T* entry(std::size_t i, std::int32_t c) {
+        if (flat()) return flat_row(i) + c;
+        if (rows_[i].full) return rows_[i].values() + c;
+        DualEntry<T>* first = rows_[i].entries();
+        while (first->c != c) ++first;
+        return &first->value;
+    }
 
     std::size_t n_ = 0, k_ = 0;
     std::vector<T> values_;

@@ -9,7 +9,7 @@ namespace polymargin {
 // Asks for the first cache lines; the hardware follows a longer run by itself.
 inline void prefetch_lines(const void* first, std::size_t bytes) {
     const char* line = static_cast<const char*>(first);
-    for (std::size_t at = 0; at < bytes && at < 512; at += 64) __builtin_prefetch(line + at);
+    for (std::size_t at = 0; at < bytes && at < 2048; at += 64) __builtin_prefetch(line + at);
 }
 
 // One example as a list of (feature, value); a dense row lists every feature.

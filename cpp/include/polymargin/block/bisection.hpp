@@ -40,8 +40,9 @@ Thresholds<T> bisection_thresholds(const Block<T>& block, double tol) {
         return full.thresholds(bisect(full.low(), full.high(), +1, tolerance, full));
     }
     const SimplexRoot function(block);
-    const double low = std::min<double>(block.largest - C, -2 * C);
-    const double high = std::max<double>(block.largest, C);
+    const double reach = 2 * C + std::abs(double(block.offset));
+    const double low = std::min<double>(block.largest - C, -reach);
+    const double high = std::max<double>(block.largest, reach);
     const double theta = bisect(low, high, +1, tolerance, [&](double x) -> ValueSlope {
         double S = 0, m = 0;
         for (int at = 0; at < block.count; ++at) {
@@ -61,7 +62,8 @@ Thresholds<T> improve_by(const Thresholds<T>& thresholds, Block<T>& block, Varia
     double sum = 0;
     for (std::size_t p = 0; p < variables.size(); ++p) {
         const double shift = variables.sign[p] > 0 ? thresholds.other : thresholds.own;
-        variables.b[p] = std::clamp(variables.z[p] - shift, 0.0, variables.upper[p]);
+        variables.b[p] =
+            std::clamp(variables.z[p] - block.offset - shift, 0.0, variables.upper[p]);
         sum += variables.b[p];
     }
     if (block.simplex && sum > block.capacity) {

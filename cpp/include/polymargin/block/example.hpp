@@ -25,11 +25,12 @@ struct Report {
     double violation;  // of the optimality conditions, in units of the gradient
 };
 
-// A change of one class: of beta_c, or of a_c.
+// A change of one class.
 template <class T>
 struct Change {
     std::int32_t c;
-    T delta;
+    T delta;  // of a_c
+    T beta;   // new beta_c, which may sit exactly at its bound
 };
 
 template <class T>
@@ -37,7 +38,7 @@ class ExampleBlock {
 public:
     // How the solution differs from the present beta.
     struct Move {
-        bool dense;    // delta() holds the change of a_c, c != y; else changes() that of beta_c
+        bool dense;    // delta() holds the change of a_c, new_beta() the new beta_c; else changes()
         T own_change;  // of a_y
         T beta_own;    // new beta_y
     };
@@ -107,14 +108,32 @@ public:
         if (!prepare_gradients(y, q, C, T(0)).moves) return;
         const Move& move = solve(solver);
         if (move.dense) {
-            for (int c = 0; c < k_; ++c) out[c] -= delta_[c];
+            std::copy_n(z_.data(), k_, out);
         } else {
-            for (const auto& change : changes_) out[change.c] += change.delta;
+            for (const auto& change : changes_) out[change.c] = change.beta;
         }
         out[y] = move.beta_own;
     }
 
+    // Calls body(c, beta, gradient) for the variables strictly between their bounds; true if the
+    // simplex is full, so that their sum is fixed.
+    template <class Body>
+    bool for_each_free(Body&& body) const {
+        const bool simplex = machine_.simplex();
+        T sum = beta_own_;
+        for (int c = 0; c < k_; ++c) {
+            const T beta = beta_[c];
+            sum += beta;
+            if (beta > 0 && (simplex || beta < upper_)) body(c, beta, f_[c] + base_);
+        }
+        if (beta_own_ > 0 && (simplex || beta_own_ < upper_own_)) {
+            body(y_, beta_own_, own_gradient_);
+        }
+        return simplex && sum >= C_ * (1 - 16 * std::numeric_limits<T>::epsilon());
+    }
+
     T* delta() { return delta_.data(); }
+    const T* new_beta() const { return z_.data(); }
     std::vector<Change<T>>& changes() { return changes_; }
 
     // Of the prepared block.
@@ -206,7 +225,8 @@ private:
                   .simplex = false,
                   .imbalance = imbalance.value(),
                   .free = free,
-                  .largest = 0};
+                  .largest = 0,
+                  .offset = 0};
         State state{double(gap.value()), moves != 0, near == 0};
         if (machine_.has_own) {
             const T g = own_gradient_, z = block_.z_own;
@@ -239,10 +259,11 @@ private:
             return {0, false, std::max(largest, own_gradient_) < -threshold};
         }
         const T lowest_theta = rho_ > 0 ? -total : -(capacity + std::abs(total - b_own)) * T(0.5);
-        const T floor = std::max(largest - capacity, lowest_theta);
+        const T rounding = 4 * std::numeric_limits<T>::epsilon() * std::abs(largest);
+        const T floor = std::max(largest - capacity, lowest_theta) - rounding;
         const T margin = threshold < capacity ? threshold : T(0);
         double product = 0;
-        T steepest = std::max(T(0), own_gradient_);
+        T steepest = std::max(T(0), own_gradient_), list_largest = never;
         int positive = 0;
         simd::for_each_pack<T>(size_, [&]<class P>(std::size_t at, P) {
             const P z = simd::load<P>(z_.data() + at);
@@ -250,13 +271,14 @@ private:
             std::uint32_t bits = simd::bits_above(z, floor - margin) | simd::bits_above(beta, T(0));
             for (; bits; bits &= bits - 1) {
                 const int c = static_cast<int>(at) + std::countr_zero(bits);
-                const T b = q * beta_[c], g = z_[c] - b;
-                positive += b > 0;
+                const T g = f_[c] + base;
+                positive += beta_[c] > 0;
                 product += double(beta_[c]) * g;
                 steepest = std::max(steepest, g);
                 classes_[list_] = c;
                 list_beta_[list_] = beta_[c];
-                list_z_[list_++] = z_[c];
+                list_z_[list_] = (g - largest) + q * beta_[c];
+                list_largest = std::max(list_largest, list_z_[list_++]);
             }
         });
         const std::size_t size = simd::padded<T>(list_);
@@ -272,7 +294,7 @@ private:
                   .size = size,
                   .count = list_,
                   .k = k_,
-                  .z_own = own_gradient_ + b_own,
+                  .z_own = (own_gradient_ - largest) + b_own,
                   .b_own = b_own,
                   .upper = infinity,
                   .upper_own = has_own ? infinity : T(0),
@@ -282,7 +304,8 @@ private:
                   .simplex = true,
                   .imbalance = 0,
                   .free = 0,
-                  .largest = largest};
+                  .largest = list_largest,
+                  .offset = largest};
         double gap = double(C_) * steepest - product;
         if (has_own) gap -= double(beta_own_) * own_gradient_;
         const bool corner = list_ == 1 && positive == 1 && beta_own_ == 0 &&
@@ -301,6 +324,7 @@ private:
             const P beta = b < bound ? b * inverse : simd::splat<P>(upper);
             const P moved = simd::load<P>(beta_.data() + at) - beta;
             simd::store(delta_.data() + at, moved);
+            simd::store(z_.data() + at, beta);
             if (relative) sum.add(moved);
         });
         const T own = block_.z_own - thresholds.own;
@@ -322,9 +346,9 @@ private:
         T sum = 0;
         for (int at = 0; at < list_; ++at) {
             const int c = classes_[at];
-            const T moved = beta_of(list_z_[at] - thresholds.other) - beta_[c];
+            const T beta = beta_of(list_z_[at] - thresholds.other), moved = beta - beta_[c];
             if (moved == 0) continue;
-            changes_.push_back({c, moved});
+            changes_.push_back({c, -moved, beta});
             sum += moved;
         }
         const T beta_own = block_.upper_own > 0 ? beta_of(block_.z_own - thresholds.own) : T(0);
@@ -350,7 +374,7 @@ private:
             if (c == y_) {
                 beta_own = target;
             } else if (target != beta_[c]) {
-                changes_.push_back({c, target - beta_[c]});
+                changes_.push_back({c, beta_[c] - target, target});
                 sum += target - beta_[c];
             }
         }
@@ -359,11 +383,14 @@ private:
                  .beta_own = beta_own};
     }
 
+    // A bound that is missed by rounding counts as reached.
+    static constexpr T rounded = 1 - 64 * std::numeric_limits<T>::epsilon();
+
     Report report_box() const {
         double loss = 0, violation = 0;
         const auto see = [&](double g, double beta, double upper) {
             loss += upper * std::max(0.0, g);
-            if (g > 0 && beta < upper) violation = std::max(violation, g);
+            if (g > 0 && beta < upper * rounded) violation = std::max(violation, g);
             if (g < 0 && beta > 0) violation = std::max(violation, -g);
         };
         if (machine_.has_others) {
@@ -387,7 +414,7 @@ private:
             sum += beta_[c];
             if (beta_[c] > 0) lowest = std::min(lowest, g);
         }
-        if (sum < C_ * (1 - 1e-6)) lowest = std::min(lowest, 0.0);
+        if (sum < C_ * rounded) lowest = std::min(lowest, 0.0);
         return {C_ * top, sum > 0 ? top - lowest : top};
     }
 

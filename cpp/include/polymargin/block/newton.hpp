@@ -54,7 +54,8 @@ struct FreeRoot {
     const Block<T>& block;
 
     ValueSlope operator()(double delta) const {
-        const double shift = block.rho * delta, own = block.z_own + shift;
+        const double shift = block.rho * delta - block.offset;
+        const double own = block.z_own + block.rho * delta + block.offset;
         const ClippedSums sums = clipped_sums(block.z, block.size, T(shift), block.upper);
         return {sums.sum - std::max(0.0, own) - block.total - delta,
                 -(1 + block.rho * (sums.free + (own > 0)))};
@@ -62,13 +63,13 @@ struct FreeRoot {
     double low() const { return -2 * double(block.capacity) - block.total; }
     double high() const { return 2 * double(block.capacity) - block.total; }
     Thresholds<T> thresholds(double delta) const {
-        return {T(block.rho * delta), T(-block.rho * delta)};
+        return {T(block.rho * delta - block.offset), T(-block.rho * delta - block.offset)};
     }
     // sum_c b_c there.
     double sum(double delta) const {
         const double shift = block.rho * delta;
-        return clipped_sums(block.z, block.size, T(shift), block.upper).sum +
-               std::max(0.0, block.z_own + shift);
+        return clipped_sums(block.z, block.size, T(shift - block.offset), block.upper).sum +
+               std::max(0.0, block.z_own + shift + block.offset);
     }
 };
 
@@ -150,12 +151,12 @@ template <class T>
 Thresholds<T> newton_simplex(const Block<T>& block) {
     const double rho = block.rho, B = block.total, C = block.capacity;
     // lambda > 0 exactly where h > C at the theta of s^T b = C.
-    T theta = T(rho * (C - B));
+    T theta = T(rho * (C - B) - block.offset);
     ClippedSums sums = clipped_sums(block.z, block.size, theta, block.upper);
     if (sums.sum >= C) return {project(block, theta), T(0)};
     const double tolerance = std::numeric_limits<T>::epsilon() * (std::abs(B) + sums.sum);
     for (int step = 0; step < 200; ++step) {
-        const double lambda = theta - rho * (sums.sum - B);
+        const double lambda = double(theta) + block.offset - rho * (sums.sum - B);
         if (std::abs(lambda) <= tolerance) break;
         const T next = T(theta - lambda / (1 + rho * sums.free));
         if (next == theta) break;

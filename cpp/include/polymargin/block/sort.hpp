@@ -17,13 +17,13 @@ namespace polymargin::block {
 
 // The increasing function whose root theta is, as a function of theta, m and S.
 struct SimplexRoot {
-    double rho, total, capacity;
+    double rho, total, capacity, offset;
     bool full;  // sum_c b_c = capacity at the solution
 
     template <class T>
     explicit SimplexRoot(const Block<T>& block)
-        : rho(block.rho), total(block.total), capacity(block.capacity) {
-        const double theta = rho * (capacity - total);
+        : rho(block.rho), total(block.total), capacity(block.capacity), offset(block.offset) {
+        const double theta = rho * (capacity - total) - offset;
         double h = 0;
         for (int at = 0; at < block.count; ++at) h += std::max(0.0, block.z[at] - theta);
         full = h >= capacity;
@@ -31,11 +31,11 @@ struct SimplexRoot {
 
     double value(double theta, double m, double S) const {
         const double h = S - m * theta;
-        return full ? capacity - h : theta - rho * (h - total);
+        return full ? capacity - h : theta + offset - rho * (h - total);
     }
     double root(double m, double S) const {
         if (full) return (S - capacity) / m;
-        return rho * (S - total) / (1 + rho * m);
+        return (rho * (S - total) - offset) / (1 + rho * m);
     }
 };
 

@@ -25,11 +25,11 @@ struct Variables {
         sign.assign(m, 1);
         for (int at = 0; at < block.count; ++at) {
             b[at] = double(block.q) * block.beta[at];
-            z[at] = block.z[at];
+            z[at] = double(block.z[at]) + block.offset;
         }
         if (own) {
             b.back() = block.b_own;
-            z.back() = block.z_own;
+            z.back() = double(block.z_own) + block.offset;
             upper.back() = block.upper_own;
             sign.back() = -1;
         }

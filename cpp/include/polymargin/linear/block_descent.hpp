@@ -8,7 +8,8 @@
 // fallen to a fraction of the last check's; an example whose variables all sit at their bounds,
 // with gradients well beyond the mean gap, leaves the active set; a check goes through all
 // examples without moving them, finds the true gap and chooses the active set anew. When the
-// check says the gap is small enough, the certificate is computed in double.
+// check says the gap is small enough, the certificate is computed in double. Where convergence is
+// slow, steps of second order on the free variables (subspace.hpp) come between the sweeps.
 //
 // Blondel et al. (2014), algorithm 1; Wang & Scott (2021), algorithm 1; shrinking after Hsieh et
 // al. (2008) with the gap in place of the projected gradient.
@@ -16,11 +17,13 @@
 
 #include <chrono>
 #include <limits>
+#include <memory>
 #include <numeric>
 #include <vector>
 
 #include "polymargin/linear/certificate.hpp"
 #include "polymargin/linear/problem.hpp"
+#include "polymargin/linear/subspace.hpp"
 #include "polymargin/linear/visitor.hpp"
 #include "polymargin/random.hpp"
 
@@ -48,7 +51,8 @@ public:
           order_(problem.size()),
           random_(options.seed),
           visitor_(problem, norms_, duals, weights),
-          solver_(options.block, options.seed) {
+          solver_(options.block, options.seed),
+          second_order_(10 * problem.weight_rows() <= problem.size() * 2) {
         std::iota(order_.begin(), order_.end(), std::uint32_t{0});
         active_ = order_.size();
     }
@@ -64,9 +68,13 @@ public:
         }
         while (!stopped_ && visits_ < budget) {
             const double gap = sweep(budget - visits_);
-            const double goal = std::max(accept * options_.tol * primal_, 0.1 * last_gap_);
-            if (stopped_ || (gap > goal && active_ > 0 && visits_ < budget)) continue;
+            if (second_order_) accelerate();
+            const double aim = options_.stopping == Stopping::gap ? accept * options_.tol : 0;
+            const double goal = std::max(aim * primal_, 0.1 * last_gap_);
+            const bool wait = gap > goal && active_ > 0 && ++sweeps_ < 100;
+            if (stopped_ || (wait && visits_ < budget)) continue;
             check();
+            if (exhausted()) break;
             if (!reached(last_gap_, violation_)) continue;
             const Certificate proof = certify();
             if (reached(proof.primal - proof.dual, proof.violation)) {
@@ -105,13 +113,22 @@ private:
         return gap <= options_.tol * primal_;
     }
 
+    // At the limit of the working precision the gap falls no further.
+    bool exhausted() {
+        const double floor = 256 * double(std::numeric_limits<T>::epsilon()) * primal_;
+        idle_ = last_gap_ < 0.99 * best_gap_ || last_gap_ > floor ? 0 : idle_ + 1;
+        best_gap_ = std::min(best_gap_, last_gap_);
+        return idle_ >= 10;
+    }
+
     // Visits the active examples once, in random order; returns their gap as it was met.
     double sweep(double budget) {
         random_.shuffle(std::span(order_).first(active_));
+        if (problem_.machine.zero_sum && !duals_.flat()) weights_.centre();
         const std::size_t visits = std::min<std::size_t>(active_, std::size_t(std::ceil(budget)));
         // A block whose own gap is a small part of its share of the tolerance can wait.
-        const double negligible =
-            0.1 * options_.tol * primal_ / static_cast<double>(problem_.size());
+        const double share = options_.tol * primal_ / static_cast<double>(problem_.size());
+        const double negligible = options_.stopping == Stopping::gap ? 0.1 * share : 0;
         double gap = 0, weight = 0;
         std::size_t kept = 0;
         for (std::size_t at = 0; at < visits; ++at) {
@@ -134,8 +151,25 @@ private:
         return gap;
     }
 
+    // Every few sweeps, once the bounds of most examples are settled, a step of second order.
+    void accelerate() {
+        constexpr int sweeps_between = 20;
+        if (4 * active_ > problem_.size() || active_ == 0 || ++swept_ < sweeps_between) return;
+        swept_ = 0;
+        if (!subspace_) {
+            subspace_ = std::make_unique<SubspaceStep<Rows>>(problem_, norms_, duals_, weights_);
+        }
+        visits_ += subspace_->run(visitor_, std::span(order_).first(active_));
+    }
+
     // Looks at every example without moving it: true gap, objectives, the next active set.
     void check() {
+        // Many updates in single precision drift away from the dual variables.
+        constexpr double passes = std::is_same_v<T, float> ? 10 : 1000;
+        if (visits_ - refreshed_ > passes * static_cast<double>(problem_.size())) {
+            refresh_weights(problem_, duals_, weights_, options_.threads);
+            refreshed_ = visits_;
+        }
         CompensatedSum gap, loss;
         violation_ = 0;
         active_ = 0;
@@ -151,7 +185,8 @@ private:
             interrupted(at);
         }
         last_gap_ = gap.value();
-        primal_ = 0.5 * squared_norm() + loss.value();
+        sweeps_ = 0;
+        primal_ = 0.5 * weights_.squared_norm(problem_.machine.zero_sum) + loss.value();
         record(primal_, primal_ - last_gap_, violation_);
     }
 
@@ -160,20 +195,6 @@ private:
         primal_ = certificate_.primal;
         record(certificate_.primal, certificate_.dual, certificate_.violation);
         return certificate_;
-    }
-
-    double squared_norm() const {
-        CompensatedSum norm;
-        for (std::size_t j = 0; j < weights_.features(); ++j) {
-            const T* u = weights_.row(j);
-            double square = 0, sum = 0;
-            for (int c = 0; c < problem_.k; ++c) {
-                square += double(u[c]) * u[c];
-                sum += u[c];
-            }
-            norm += problem_.machine.zero_sum ? square - sum * sum / problem_.k : square;
-        }
-        return norm.value();
     }
 
     void record(double primal, double dual, double violation) {
@@ -215,9 +236,16 @@ private:
     Visitor<Rows> visitor_;
     BlockSolver<T> solver_;
 
-    double visits_ = 0;
+    // Steps of second order need another matrix like the weights: only where that is small.
+    bool second_order_;
+    std::unique_ptr<SubspaceStep<Rows>> subspace_;
+    int swept_ = 0;
+
+    double visits_ = 0, refreshed_ = 0;
     T threshold_ = std::numeric_limits<T>::infinity();
     double primal_ = 0, last_gap_ = std::numeric_limits<double>::infinity(), violation_ = 0;
+    double best_gap_ = std::numeric_limits<double>::infinity();
+    int sweeps_ = 0, idle_ = 0;  // sweeps since the last check, checks without progress
     Certificate certificate_{};
     bool stopped_ = false;
     double asked_ = 0;

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "polymargin/duals.hpp"
@@ -51,14 +52,25 @@ public:
     const std::vector<double>& beta() const { return beta_; }
     double total() const { return total_; }
 
-    // Calls body(c, a_c) for the non-zero entries of a = sum_c beta_c nu_c.
+    // Calls body(c, a_c) for the non-zero entries of a = sum_c beta_c nu_c with first <= c < last;
+    // a is centred where the machine is zero-sum.
     template <class Body>
-    void for_each_alpha(std::int32_t y, Body&& body) const {
-        for (const auto& [c, beta] : entries_) {
-            if (machine_.relative || c != y) body(c, -beta);
-            else body(c, beta);
+    void for_each_alpha(std::int32_t y, std::size_t first, std::size_t last, Body&& body) const {
+        const auto offer = [&](std::int32_t c, double a) {
+            if (std::size_t(c) >= first && std::size_t(c) < last) body(c, a);
+        };
+        if (machine_.zero_sum) {
+            const double own = beta_[y], k = static_cast<double>(beta_.size());
+            const double mean = (own - (total_ - own)) / k;
+            for (std::size_t c = first; c < last; ++c) {
+                body(static_cast<std::int32_t>(c), (int(c) == y ? own : -beta_[c]) - mean);
+            }
+            return;
         }
-        if (machine_.relative && total_ != 0) body(y, total_);
+        for (const auto& [c, beta] : entries_) {
+            offer(c, !machine_.relative && c == y ? beta : -beta);
+        }
+        if (machine_.relative && total_ != 0) offer(y, total_);
     }
 
 private:
@@ -74,26 +86,20 @@ template <class Rows, class T>
 double refresh_weights(const LinearProblem<Rows>& problem, const Duals<T>& duals,
                        Weights<T>& weights, int threads) {
     const std::size_t d = problem.weight_rows(), k = problem.k;
-    const bool zero_sum = problem.machine.zero_sum;
-    std::vector<double> means(zero_sum ? d : 0);
     const auto scatter = [&](std::size_t first, std::size_t last, auto&& add) {
         FeasibleRow row(problem.machine, problem.k);
         std::vector<T> scratch(problem.rows.scratch_size());
         for (std::size_t i = 0; i < problem.size(); ++i) {
             const std::int32_t y = problem.labels[i];
             row.read(duals, i, y, problem.upper[i]);
-            if (row.entries().empty()) continue;
+            if (row.total() == 0) continue;
             const auto x = problem.rows.row(i, scratch.data());
-            row.for_each_alpha(y, [&](std::int32_t c, double a) {
-                if (std::size_t(c) < first || std::size_t(c) >= last) return;
+            row.for_each_alpha(y, first, last, [&](std::int32_t c, double a) {
                 for (std::size_t p = 0; p < x.size(); ++p) add(x.index(p), c, a * x.value(p));
                 if (problem.bias) add(d - 1, c, a);
             });
         }
     };
-    if (zero_sum) {
-        scatter(0, k, [&](std::size_t j, std::int32_t, double term) { means[j] += term / k; });
-    }
     const std::size_t budget = std::max<std::size_t>(d * k / 16, 1 << 16) / threads;
     const std::size_t width = std::clamp<std::size_t>(budget / std::max<std::size_t>(d, 1), 1, k);
     const std::size_t slices = (k + width - 1) / width;
@@ -108,8 +114,7 @@ double refresh_weights(const LinearProblem<Rows>& problem, const Duals<T>& duals
         for (std::size_t j = 0; j < d; ++j) {
             double sum = 0;
             for (std::size_t c = first; c < last; ++c) {
-                double w = W[j * (last - first) + (c - first)];
-                if (zero_sum) w -= means[j];
+                const double w = W[j * (last - first) + (c - first)];
                 sum += w * w;
                 T& u = weights.row(j)[c];
                 if (u != T(w)) u = T(w);
@@ -129,9 +134,10 @@ struct ExampleCheck {
 };
 
 inline ExampleCheck check_example(const Machine& machine, int k, std::int32_t y, double C,
-                                  const std::vector<double>& f, const FeasibleRow& row) {
+                                  const std::vector<double>& f, const FeasibleRow& row,
+                                  double rounded) {
     double margin_sum = 0, top = 0, sum = 0, worst = 0;
-    double lowest = row.total() < C * (1 - 1e-9) ? 0 : std::numeric_limits<double>::infinity();
+    double lowest = row.total() < C * rounded ? 0 : std::numeric_limits<double>::infinity();
     const double own_margin = machine.own_margin(k);
     for (int c = 0; c < k; ++c) {
         if (!(c == y ? machine.has_own : machine.has_others)) continue;
@@ -143,7 +149,7 @@ inline ExampleCheck check_example(const Machine& machine, int k, std::int32_t y,
         sum += weight * std::max(0.0, g);
         top = std::max(top, g);
         if (beta > 0) lowest = std::min(lowest, g);
-        if (g > 0 && beta < C * weight) worst = std::max(worst, g);
+        if (g > 0 && beta < C * weight * rounded) worst = std::max(worst, g);
         if (g < 0 && beta > 0) worst = std::max(worst, -g);
     }
     if (!machine.simplex()) return {C * sum, margin_sum, worst};
@@ -159,6 +165,8 @@ Certificate certify(const LinearProblem<Rows>& problem, const Duals<T>& duals, W
         CompensatedSum loss, margins;
         double violation = 0;
     };
+    // A bound that the working precision misses by rounding counts as reached.
+    const double rounded = 1 - 64 * double(std::numeric_limits<T>::epsilon());
     const std::size_t parts = std::min<std::size_t>(n, threads > 1 ? 8 * threads : 1);
     std::vector<Part> sums(parts);
     parallel_for(threads, parts, [&](std::size_t part) {
@@ -171,7 +179,7 @@ Certificate certify(const LinearProblem<Rows>& problem, const Duals<T>& duals, W
             kernels::scores_in_double(x, weights, problem.bias, f.data());
             row.read(duals, i, y, problem.upper[i]);
             const ExampleCheck check =
-                check_example(problem.machine, problem.k, y, problem.upper[i], f, row);
+                check_example(problem.machine, problem.k, y, problem.upper[i], f, row, rounded);
             sums[part].loss += check.loss;
             sums[part].margins += check.margin_sum;
             sums[part].violation = std::max(sums[part].violation, check.violation);

@@ -1,4 +1,5 @@
-// The two loops that cost the time: scores of one row and its update of the weights.
+// The two loops that cost the time: scores of one row and its update of the weights. They take the
+// row by value: a reference might alias the weights, and its pointers would be loaded anew each step.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +14,7 @@ namespace polymargin::kernels {
 // f[0 .. lanes) = start + sum_p x_p U[j_p][0 .. lanes) for Full packs and a half, kept in
 // registers. Few registers per row leave the sum waiting for itself, so several are kept apart.
 template <int Full, bool Half, class T, class Row>
-[[gnu::always_inline]] inline void scores_fixed(const Row& row, const T* weights,
+[[gnu::always_inline]] inline void scores_fixed(const Row row, const T* weights,
                                                 std::size_t stride, const T* start, T* f) {
     using F = simd::Pack<T>;
     using H = simd::Pack<T, simd::half_lanes<T>>;
@@ -57,7 +58,7 @@ inline constexpr int block_packs = 4;
 // f = start + sum_p x_p U[j_p] over all classes, in blocks that fit the registers; start may be
 // null.
 template <class T, class Row>
-inline void scores(const Row& row, const Weights<T>& weights, const T* start, T* f) {
+inline void scores(const Row row, const Weights<T>& weights, const T* start, T* f) {
     const std::size_t stride = weights.stride();
     const T* u = weights.row(0);
     std::size_t left = stride / simd::half_lanes<T>;
@@ -94,7 +95,7 @@ inline void scores(const Row& row, const Weights<T>& weights, const T* start, T*
 
 // f[0 .. k) in double, whatever the precision of the weights.
 template <class T, class Row>
-inline void scores_in_double(const Row& row, const Weights<T>& weights, bool bias, double* f) {
+inline void scores_in_double(const Row row, const Weights<T>& weights, bool bias, double* f) {
     const std::size_t k = weights.classes();
     const T* last = weights.row(weights.features() - 1);
     for (std::size_t c = 0; c < k; ++c) f[c] = bias ? double(last[c]) : 0.0;
@@ -107,7 +108,7 @@ inline void scores_in_double(const Row& row, const Weights<T>& weights, bool bia
 
 // U[j_p] += x_p delta for all classes.
 template <class T, class Row>
-inline void add_outer(const Row& row, const T* delta, Weights<T>& weights) {
+inline void add_outer(const Row row, const T* delta, Weights<T>& weights) {
     const std::size_t stride = weights.stride();
     T* base = weights.row(0);
     simd::for_each_pack<T>(stride, [&]<class P>(std::size_t at, P) {
@@ -122,9 +123,11 @@ inline void add_outer(const Row& row, const T* delta, Weights<T>& weights) {
 
 // The same for the few classes that changed.
 template <class T, class Row>
-inline void add_outer(const Row& row, std::span<const Change<T>> changes, Weights<T>& weights) {
+inline void add_outer(const Row row, std::span<const Change<T>> changes, Weights<T>& weights) {
+    const std::size_t stride = weights.stride();
+    T* base = weights.row(0);
     for (std::size_t p = 0; p < row.size(); ++p) {
-        T* u = weights.row(row.index(p));
+        T* u = base + row.index(p) * stride;
         const T x = row.value(p);
         for (const Change<T>& change : changes) u[change.c] += x * change.delta;
     }

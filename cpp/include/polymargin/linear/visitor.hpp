@@ -61,6 +61,7 @@ public:
     void discard() { unload(); }
 
     Report report() const { return block_.report(); }
+    const ExampleBlock<T>& block() const { return block_; }
 
     void prefetch(std::size_t i) const {
         problem_.rows.prefetch(i);
@@ -88,11 +89,10 @@ private:
         if (forgets_) duals_.assign(i_, {});
     }
 
-    // delta() holds the change of a of the other classes, which is minus that of beta.
     void write_flat(T own_change, T beta_own) {
         T* beta = duals_.flat_row(i_);
         T* delta = block_.delta();
-        for (int c = 0; c < problem_.k; ++c) beta[c] = block_.beta()[c] - delta[c];
+        std::copy_n(block_.new_beta(), problem_.k, beta);
         beta[y_] = beta_own;
         delta[y_] = own_change;
         add_outer();
@@ -107,19 +107,18 @@ private:
             std::uint32_t bits = simd::bits_above(simd::max(moved, -moved), T(0));
             for (; bits; bits &= bits - 1) {
                 const int c = static_cast<int>(at) + std::countr_zero(bits);
-                changes.push_back({c, -delta[c]});
+                changes.push_back({c, delta[c], block_.new_beta()[c]});
                 delta[c] = 0;
             }
         });
     }
 
-    // changes() holds the changes of beta of the other classes, by ascending class.
+    // changes() holds those of the other classes, by ascending class.
     void write_changes(T own_change, T beta_own) {
         auto& changes = block_.changes();
         if (changes.empty() && own_change == 0) return;
         store(beta_own);
-        for (auto& change : changes) change.delta = -change.delta;
-        if (own_change != 0) changes.push_back({y_, own_change});
+        if (own_change != 0) changes.push_back({y_, own_change, beta_own});
         if (!duals_.flat() && changes.size() * 8 < block_.size()) {
             kernels::add_outer<T>(row_, std::span<const Change<T>>(changes), weights_);
             if (problem_.bias) {
@@ -131,7 +130,7 @@ private:
         T* delta = block_.delta();
         for (const auto& change : changes) delta[change.c] = change.delta;
         add_outer();
-        for (const auto& change : changes) delta[change.c] = 0;
+        std::fill_n(delta, block_.size(), T(0));
     }
 
     // The old row merged with the changes; entries that became 0 are dropped.
@@ -139,12 +138,12 @@ private:
         const auto& changes = block_.changes();
         if (duals_.flat()) {
             T* beta = duals_.flat_row(i_);
-            for (const auto& change : changes) beta[change.c] += change.delta;
+            for (const auto& change : changes) beta[change.c] = change.beta;
             beta[y_] = beta_own;
             return;
         }
         T* beta = block_.beta();
-        for (const auto& change : changes) beta[change.c] += change.delta;
+        for (const auto& change : changes) beta[change.c] = change.beta;
         beta[y_] = beta_own;
         entries_.clear();
         std::int32_t next = 0;  // first class not yet taken
@@ -168,8 +167,18 @@ private:
         beta[y_] = 0;
     }
 
+    // Single precision would lose the small centred weights of a zero-sum machine beside their
+    // large mean, so the mean is taken off where all classes are updated anyway.
+    void centre(T* delta) const {
+        T mean = 0;
+        for (int c = 0; c < problem_.k; ++c) mean += delta[c];
+        mean /= T(problem_.k);
+        for (int c = 0; c < problem_.k; ++c) delta[c] -= mean;
+    }
+
     void add_outer() {
-        const T* delta = block_.delta();
+        T* delta = block_.delta();
+        if (problem_.machine.zero_sum) centre(delta);
         kernels::add_outer(row_, delta, weights_);
         if (!problem_.bias) return;
         T* u = weights_.row(weights_.features() - 1);

@@ -9,6 +9,7 @@
 #include <new>
 
 #include "polymargin/simd.hpp"
+#include "polymargin/sums.hpp"
 
 namespace polymargin {
 
@@ -30,6 +31,33 @@ public:
     std::size_t features() const { return features_; }
     std::size_t classes() const { return classes_; }
     std::size_t stride() const { return stride_; }
+
+    void clear() { std::memset(data_, 0, features_ * stride_ * sizeof(T)); }
+
+    void scale(T factor) {
+        for (std::size_t at = 0; at < features_ * stride_; ++at) data_[at] *= factor;
+    }
+
+    void add(T factor, const Weights& other) {
+        for (std::size_t at = 0; at < features_ * stride_; ++at) {
+            data_[at] += factor * other.data_[at];
+        }
+    }
+
+    // Of the weights, or of the weights centred over classes.
+    double squared_norm(bool centred) const {
+        CompensatedSum norm;
+        for (std::size_t j = 0; j < features_; ++j) {
+            const T* u = row(j);
+            double square = 0, sum = 0;
+            for (std::size_t c = 0; c < classes_; ++c) {
+                square += double(u[c]) * u[c];
+                sum += u[c];
+            }
+            norm += centred ? square - sum * sum / static_cast<double>(classes_) : square;
+        }
+        return norm.value();
+    }
 
     // Subtracts the mean over classes from every feature's row.
     void centre() {

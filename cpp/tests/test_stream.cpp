@@ -1,0 +1,88 @@
+// Training on a stream.
+#include "synthetic.hpp"
+
+namespace polymargin::testing {
+namespace {
+
+// After one example the stream has solved the whole problem.
+TEST(stream, one_example_is_solved_exactly) {
+    for (const int k : {3, 40}) {
+        const Shape shape{.n = 1, .d = 7, .k = k, .C = 0.05};
+        const Data data(shape);
+        for (const Machine& machine : registered_machines) {
+            for_both_kinds(data, [&]<class Rows>(const Rows& rows) {
+                context() = describe(machine, shape, Rows::is_sparse);
+                const auto problem = data.problem(rows, machine);
+                const auto expected = fit(problem, tight(shape));
+                Weights<typename Rows::value_type> weights(problem.weight_rows(), k);
+                train_stream(problem, tight(shape), weights, {});
+                if (machine.zero_sum) weights.centre();
+                CHECK_CLOSE(primal_of(problem, weights), expected.outcome.certificate.primal, 2e-6);
+            });
+        }
+    }
+}
+
+// It does not matter how the stream is cut into batches.
+TEST(stream, batches_continue_each_other) {
+    for (const int k : {5, 40}) {
+        const Shape shape{.n = 100, .k = k};
+        const Data data(shape);
+        const auto d = static_cast<std::ptrdiff_t>(shape.d);
+        for (const Machine& machine : registered_machines) {
+            context() = describe(machine, shape, false);
+            const Dense all = data.rows<Dense>();
+            Weights<float> whole(shape.d + 1, k), parts(shape.d + 1, k);
+            train_stream(data.problem(all, machine), tight(shape), whole, {});
+            for (std::size_t first = 0; first < shape.n; first += 30) {
+                const std::size_t count = std::min<std::size_t>(30, shape.n - first);
+                const Dense batch(data.values.data() + first * shape.d, count, shape.d, d, 1);
+                const LinearProblem<Dense> problem{
+                    batch,
+                    std::span<const std::int32_t>(data.labels).subspan(first, count),
+                    std::span<const double>(data.upper).subspan(first, count),
+                    k,
+                    machine,
+                    true};
+                train_stream(problem, tight(shape), parts, {});
+            }
+            for (std::size_t j = 0; j <= shape.d; ++j) {
+                CHECK(std::equal(whole.row(j), whole.row(j) + k, parts.row(j)));
+            }
+        }
+    }
+}
+
+// Weston-Watkins and Crammer-Singer learn within one pass.
+TEST(stream, one_pass_learns) {
+    const Shape shape{.n = 300, .d = 10, .C = 0.1};
+    const Data data(shape);
+    for (const Machine& machine : {machines::ww, machines::cs}) {
+        for_both_kinds(data, [&]<class Rows>(const Rows& rows) {
+            context() = describe(machine, shape, Rows::is_sparse);
+            const auto problem = data.problem(rows, machine);
+            Weights<typename Rows::value_type> weights(problem.weight_rows(), shape.k);
+            train_stream(problem, tight(shape), weights, {});
+            std::size_t correct = 0;
+            for (std::size_t i = 0; i < shape.n; ++i) {
+                const std::vector<double> f = scores_of(problem, weights, i);
+                correct += std::max_element(f.begin(), f.end()) - f.begin() == data.labels[i];
+            }
+            CHECK(correct > 2 * shape.n / 3);
+        });
+    }
+}
+
+TEST(stream, can_be_interrupted) {
+    const Shape shape{.n = 5000, .d = 3, .k = 3};
+    const Data data(shape);
+    const Dense rows = data.rows<Dense>();
+    int asked = 0;
+    const Observer observer{.on_check = nullptr, .interrupted = [&] { return ++asked == 1; }};
+    Weights<float> weights(shape.d + 1, shape.k);
+    train_stream(data.problem(rows, machines::ww), tight(shape), weights, observer);
+    CHECK(asked == 1);
+}
+
+}  // namespace
+}  // namespace polymargin::testing

@@ -1,0 +1,79 @@
+// Several threads: the same optimum, and nothing for the thread sanitizer to find.
+#include <atomic>
+#include <thread>
+
+#include "polymargin/parallel.hpp"
+#include "synthetic.hpp"
+
+namespace polymargin::testing {
+namespace {
+
+TEST(threads, reach_the_optimum) {
+    for (const int k : {5, 40}) {
+        const Shape shape{.n = 300, .d = 10, .k = k, .C = 0.05};
+        const Data data(shape);
+        LinearOptions options = tight(shape);
+        options.threads = 2;
+        options.tol = 1e-5;
+        for (const Machine& machine : registered_machines) {
+            for_both_kinds(data, [&]<class Rows>(const Rows& rows) {
+                context() = describe(machine, shape, Rows::is_sparse);
+                const auto problem = data.problem(rows, machine);
+                check_optimal(problem, fit(problem, options), options.tol);
+            });
+        }
+    }
+}
+
+TEST(threads, more_than_there_is_work) {
+    const Shape shape{.n = 3, .k = 3};
+    const Data data(shape);
+    LinearOptions options = tight(shape);
+    options.threads = 16;
+    for (const Machine& machine : registered_machines) {
+        context() = machine.name;
+        const Dense rows = data.rows<Dense>();
+        const auto problem = data.problem(rows, machine);
+        check_optimal(problem, fit(problem, options), options.tol);
+    }
+}
+
+// The core keeps no state of its own: fits in several threads do not meet.
+TEST(threads, fits_side_by_side_do_not_meet) {
+    const Shape shape{.n = 100};
+    const Data data(shape);
+    const Dense rows = data.rows<Dense>();
+    const auto problem = data.problem(rows, machines::cs);
+    const double expected = fit(problem, tight(shape)).outcome.certificate.primal;
+    std::atomic<int> equal{0};
+    parallel_for(4, 8, [&](std::size_t) {
+        equal += fit(problem, tight(shape)).outcome.certificate.primal == expected;
+    });
+    CHECK(equal == 8);
+}
+
+TEST(threads, parallel_for_visits_every_part_once) {
+    for (const int threads : {0, 1, 2, 5}) {
+        std::vector<std::atomic<int>> visits(100);
+        parallel_for(threads, visits.size(), [&](std::size_t part) { ++visits[part]; });
+        for (const auto& count : visits) CHECK(count == 1);
+        parallel_for(threads, 0, [](std::size_t) { throw Failure("there is no part"); });
+    }
+}
+
+TEST(threads, parallel_for_passes_exceptions_on) {
+    for (const int threads : {1, 3}) {
+        bool caught = false;
+        try {
+            parallel_for(threads, 50, [](std::size_t part) {
+                if (part % 7 == 3) throw Failure("part");
+            });
+        } catch (const Failure&) {
+            caught = true;
+        }
+        CHECK(caught);
+    }
+}
+
+}  // namespace
+}  // namespace polymargin::testing

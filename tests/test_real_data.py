@@ -1,0 +1,72 @@
+"""Certificates on real data: gap 1e-6 in double and 1e-4 in single precision.
+
+Texts are sublinear tf-idf with rows of norm 1; letter and satimage are scaled to [-1, 1]. C is
+below 1 so that each fit takes seconds: at 1 some take more than 20.
+"""
+
+import lzma
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import DATA
+from sklearn.datasets import load_svmlight_file
+from sklearn.feature_extraction.text import TfidfTransformer
+
+from polymargin import LinearSVM
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """How a training part is prepared, and the C at which a fit takes seconds."""
+
+    d: int
+    k: int
+    scaling: str  # "tfidf" | "minmax" | "none"
+    dense: bool
+    C: float
+
+
+SETS = {
+    "letter": DataSet(16, 26, "minmax", True, 0.01),
+    "satimage": DataSet(36, 6, "minmax", True, 0.1),
+    "usps": DataSet(256, 10, "none", True, 0.001),
+    "dna": DataSet(180, 3, "none", False, 0.1),
+    "news20": DataSet(130_108, 20, "tfidf", False, 0.03),
+    "clinc150": DataSet(5026, 150, "tfidf", False, 0.1),
+}
+
+
+@lru_cache(maxsize=1)
+def load(name: str) -> tuple[Any, Any]:
+    """The training part, prepared; the test is skipped where there is no such file."""
+    file, prepared = DATA / f"{name}.train.svm.xz", SETS[name]
+    if not file.exists():
+        pytest.skip(f"data set {name} is not in {DATA}; set POLYMARGIN_DATA to its folder")
+    with lzma.open(file, "rb") as text:
+        X, y = load_svmlight_file(text, n_features=prepared.d, zero_based=False)
+    if prepared.scaling == "tfidf":
+        X = TfidfTransformer(sublinear_tf=True).fit_transform(X)
+    if prepared.dense:
+        X = X.toarray()
+    if prepared.scaling == "minmax":
+        low, high = X.min(axis=0), X.max(axis=0)
+        X = 2 * (X - low) / np.where(high > low, high - low, 1.0) - 1
+    return X, y.astype(np.int64)
+
+
+@pytest.mark.parametrize(("dtype", "tol"), [(np.float64, 1e-6), (np.float32, 1e-4)])
+@pytest.mark.parametrize("machine", ["ww", "cs", "llw"])
+@pytest.mark.parametrize("name", SETS)
+def test_gap_closes(name: str, machine: str, dtype: type, tol: float) -> None:
+    X, y = load(name)
+    model = LinearSVM(machine, C=SETS[name].C, tol=tol, max_iter=10_000, random_state=0)
+    model.fit(X.astype(dtype), y)
+    assert model.coef_.dtype == dtype
+    assert model.coef_.shape == (SETS[name].k, SETS[name].d)
+    assert model.converged_
+    assert model.dual_gap_ <= tol
+    # The reported dual is a bound: no primal value may be below it.
+    assert model.dual_objective_ <= model.primal_objective_
