@@ -24,8 +24,8 @@ const Machine& machine_of(const std::string& name) {
     return *machine;
 }
 
-void check_labels(const Vector<std::int32_t>& labels, const Vector<double>& upper,
-                  std::size_t n, int k) {
+void check_labels(const Vector<std::int32_t>& labels, const Vector<double>& upper, std::size_t n,
+                  int k) {
     if (labels.size() != n || upper.size() != n) {
         throw nb::value_error("labels and upper need one entry per row");
     }
@@ -51,10 +51,12 @@ struct Options {
 
     LinearOptions for_machine(const Machine& machine) const {
         const BlockSolverInfo* info = find_block_solver(block_solver);
-        if (!info) throw nb::value_error(("no block solver is called '" + block_solver + "'").c_str());
+        if (!info)
+            throw nb::value_error(("no block solver is called '" + block_solver + "'").c_str());
         if (!info->defined_for(machine)) {
-            throw nb::value_error(("block solver '" + block_solver + "' is not defined for machine '" +
-                                   std::string(machine.name) + "'")
+            throw nb::value_error(("block solver '" + block_solver +
+                                   "' is not defined for machine '" + std::string(machine.name) +
+                                   "'")
                                       .c_str());
         }
         if (stopping != "gap" && stopping != "kkt") {
@@ -126,12 +128,14 @@ AnyDuals restore(const nb::tuple& state) {
     return {from_entries<double>(k, indptr, classes, nb::cast<Vector<double>>(state[3]))};
 }
 
-nb::object alphas(const AnyDuals& any, const std::string& name, const Vector<std::int32_t>& labels) {
+nb::object alphas(const AnyDuals& any, const std::string& name,
+                  const Vector<std::int32_t>& labels) {
     const Machine& machine = machine_of(name);
     return std::visit(
         [&](const auto& duals) -> nb::object {
             using T = typename std::decay_t<decltype(duals)>::value_type;
-            if (labels.size() != duals.size()) throw nb::value_error("labels need one entry per row");
+            if (labels.size() != duals.size())
+                throw nb::value_error("labels need one entry per row");
             std::vector<std::int64_t> indptr{0};
             std::vector<std::int32_t> classes;
             std::vector<T> values;
@@ -183,8 +187,7 @@ std::pair<nb::object, nb::object> weight_views(Weights<T>&& weights, bool bias) 
     nb::capsule capsule(owner, [](void* p) noexcept { delete static_cast<Weights<T>*>(p); });
     const std::size_t d = owner->features() - bias, k = owner->classes();
     const auto stride = static_cast<std::int64_t>(owner->stride());
-    nb::object coef =
-        nb::ndarray<nb::numpy, T>(owner->row(0), {k, d}, capsule, {1, stride}).cast();
+    nb::object coef = nb::ndarray<nb::numpy, T>(owner->row(0), {k, d}, capsule, {1, stride}).cast();
     std::vector<T> intercept(k);
     if (bias) std::copy_n(owner->row(d), k, intercept.data());
     return {coef, to_numpy(std::move(intercept))};
@@ -202,9 +205,10 @@ public:
                         const nb::gil_scoped_acquire gil;
                         return guarded([&] {
                             if (monitor_.is_none()) return false;
-                            const nb::object answer = monitor_(nb::make_tuple(
-                                record.epoch, record.seconds, record.primal, record.dual,
-                                record.gap, record.violation, record.active));
+                            const nb::object answer =
+                                monitor_(nb::make_tuple(record.epoch, record.seconds, record.primal,
+                                                        record.dual, record.gap, record.violation,
+                                                        record.active));
                             return PyObject_IsTrue(answer.ptr()) == 1;
                         });
                     },
@@ -237,7 +241,8 @@ private:
 nb::object history_array(const std::vector<Record>& history) {
     nb::list rows;
     for (const Record& r : history) {
-        rows.append(nb::make_tuple(r.epoch, r.seconds, r.primal, r.dual, r.gap, r.violation, r.active));
+        rows.append(
+            nb::make_tuple(r.epoch, r.seconds, r.primal, r.dual, r.gap, r.violation, r.active));
     }
     nb::list fields;
     for (const char* name : {"epoch", "seconds", "primal", "dual", "gap", "violation"}) {
@@ -267,9 +272,9 @@ LinearResult train_linear(const Rows& rows, const Vector<std::int32_t>& labels,
         [&](const auto& view) {
             using View = std::decay_t<decltype(view)>;
             using T = typename View::value_type;
-            const LinearProblem<View> problem{view,    {labels.data(), labels.size()},
-                                              {upper.data(), upper.size()}, k,
-                                              machine, options.fit_intercept};
+            const LinearProblem<View> problem{
+                view,    {labels.data(), labels.size()}, {upper.data(), upper.size()}, k,
+                machine, options.fit_intercept};
             Duals<T> duals(view.size(), k);
             if (warm) {
                 const auto* start = std::get_if<Duals<T>>(&warm->duals);
@@ -329,9 +334,12 @@ public:
                 using T = typename View::value_type;
                 auto* weights = std::get_if<Weights<T>>(&weights_);
                 if (!weights) throw nb::value_error("the precision of the rows changed");
-                const LinearProblem<View> problem{view,    {labels.data(), labels.size()},
-                                                  {upper.data(), upper.size()}, k_,
-                                                  machine, bias()};
+                const LinearProblem<View> problem{view,
+                                                  {labels.data(), labels.size()},
+                                                  {upper.data(), upper.size()},
+                                                  k_,
+                                                  machine,
+                                                  bias()};
                 const nb::gil_scoped_release release;
                 train_stream(problem, core_options, *weights, observer);
             },
@@ -378,7 +386,8 @@ public:
             [&]<class T>(Weights<T>& weights) {
                 const auto packed = nb::cast<Vector<T>>(matrix);
                 const std::size_t d = weights.features(), k = weights.classes();
-                if (packed.size() != d * k) throw nb::value_error("the stored stream is inconsistent");
+                if (packed.size() != d * k)
+                    throw nb::value_error("the stored stream is inconsistent");
                 for (std::size_t j = 0; j < d; ++j) {
                     std::copy_n(packed.data() + j * k, k, weights.row(j));
                 }
@@ -396,7 +405,8 @@ private:
     Options options_;
     int k_;
     std::size_t features_, n_seen_ = 0;
-    std::variant<Weights<float>, Weights<double>> weights_{std::in_place_type<Weights<float>>, 1, 1};
+    std::variant<Weights<float>, Weights<double>> weights_{std::in_place_type<Weights<float>>, 1,
+                                                           1};
 };
 
 // (n, k) = rows coef^T + intercept.
@@ -404,7 +414,8 @@ template <class T>
 nb::object scores_of(const Rows& rows, nb::ndarray<const T, nb::ndim<2>, nb::device::cpu> coef,
                      Vector<T> intercept, int threads) {
     const std::size_t k = coef.shape(0), d = coef.shape(1);
-    if (d != rows.features()) throw nb::value_error("coef and rows differ in the number of features");
+    if (d != rows.features())
+        throw nb::value_error("coef and rows differ in the number of features");
     if (intercept.size() != k) throw nb::value_error("intercept needs one entry per class");
     return std::visit(
         [&](const auto& view) -> nb::object {

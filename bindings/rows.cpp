@@ -12,14 +12,14 @@ namespace {
 
 template <class T>
 Rows dense(nb::ndarray<const T, nb::ndim<2>, nb::device::cpu> X) {
-    return {DenseRows<T>(X.data(), X.shape(0), X.shape(1), X.stride(0), X.stride(1)),
-            nb::cast(X)};
+    return {DenseRows<T>(X.data(), X.shape(0), X.shape(1), X.stride(0), X.stride(1)), nb::cast(X)};
 }
 
 // Everything the loops rely on is checked here: they index without looking.
 template <class T, class Index>
 Rows sparse(Vector<T> data, Vector<Index> indices, Vector<Index> indptr, std::int64_t features) {
-    if (indptr.size() == 0) throw nb::value_error("indptr is empty: it needs one entry per row and one more");
+    if (indptr.size() == 0)
+        throw nb::value_error("indptr is empty: it needs one entry per row and one more");
     const std::size_t n = indptr.size() - 1;
     const Index* offsets = indptr.data();
     if (offsets[0] != 0) throw nb::value_error("indptr does not start at 0");

@@ -236,7 +236,8 @@ def test_exact_solvers_equal_brute_force(machine: str, solver: str, dtype: type)
         new = block.solve(solver, dtype)
         assert_optimal(block, new, dtype)
         reached = block.gain(block.made_feasible(new))
-        assert abs(reached - block.best_gain()) <= unit * block.width
+        # The point is feasible: to reach more can only be the brute force's own inaccuracy.
+        assert reached >= block.best_gain() - unit * block.width
 
     check()
 

@@ -49,14 +49,14 @@ void predict_scores(const Rows& rows, const T* coef, std::size_t k, std::ptrdiff
 
 }  // namespace polymargin
 
-#define POLYMARGIN_COMPILE(...)                                                                  \
-    namespace polymargin {                                                                       \
-    template LinearOutcome train(const LinearProblem<__VA_ARGS__>&, const LinearOptions&,        \
-                                 Duals<__VA_ARGS__::value_type>&,                                \
-                                 Weights<__VA_ARGS__::value_type>&, const Observer&);            \
-    template void train_stream(const LinearProblem<__VA_ARGS__>&, const LinearOptions&,          \
-                               Weights<__VA_ARGS__::value_type>&, const Observer&);              \
+#define POLYMARGIN_COMPILE(...)                                                                   \
+    namespace polymargin {                                                                        \
+    template LinearOutcome train(const LinearProblem<__VA_ARGS__>&, const LinearOptions&,         \
+                                 Duals<__VA_ARGS__::value_type>&,                                 \
+                                 Weights<__VA_ARGS__::value_type>&, const Observer&);             \
+    template void train_stream(const LinearProblem<__VA_ARGS__>&, const LinearOptions&,           \
+                               Weights<__VA_ARGS__::value_type>&, const Observer&);               \
     template void predict_scores(const __VA_ARGS__&, const __VA_ARGS__::value_type*, std::size_t, \
-                                 std::ptrdiff_t, std::ptrdiff_t,                                 \
-                                 const __VA_ARGS__::value_type*, __VA_ARGS__::value_type*, int); \
+                                 std::ptrdiff_t, std::ptrdiff_t, const __VA_ARGS__::value_type*,  \
+                                 __VA_ARGS__::value_type*, int);                                  \
     }

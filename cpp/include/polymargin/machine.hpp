@@ -27,10 +27,10 @@ struct Machine {
     std::string_view title;
     std::span<const std::string_view> aliases;
     Join join;
-    bool relative;      // rows e_y - e_c, else -e_c
-    bool zero_sum;      // sum_c w_c = 0
-    bool has_others;    // hinges of the classes c != y
-    bool has_own;       // hinge of the class y (absolute machines)
+    bool relative;    // rows e_y - e_c, else -e_c
+    bool zero_sum;    // sum_c w_c = 0
+    bool has_others;  // hinges of the classes c != y
+    bool has_own;     // hinge of the class y (absolute machines)
     double weight_other = 1;
     double weight_own = 1;
     // Target margin of the own class: margin_own + margin_own_per_class * k.

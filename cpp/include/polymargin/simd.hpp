@@ -78,7 +78,7 @@ template <class P>
 template <class P, class T>
 [[gnu::always_inline]] inline std::uint32_t bits_above(P value, T floor) {
     constexpr int lanes = lanes_of<P>;
-    constexpr bool is_float = std::is_same_v<lane_type<P>, float>;
+    [[maybe_unused]] constexpr bool is_float = std::is_same_v<lane_type<P>, float>;
 #ifdef __AVX512VL__
     if constexpr (is_float && lanes == 16) {
         return _mm512_cmp_ps_mask((__m512)value, _mm512_set1_ps(floor), _CMP_GT_OQ);

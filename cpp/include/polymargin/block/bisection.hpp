@@ -62,8 +62,7 @@ Thresholds<T> improve_by(const Thresholds<T>& thresholds, Block<T>& block, Varia
     double sum = 0;
     for (std::size_t p = 0; p < variables.size(); ++p) {
         const double shift = variables.sign[p] > 0 ? thresholds.other : thresholds.own;
-        variables.b[p] =
-            std::clamp(variables.z[p] - block.offset - shift, 0.0, variables.upper[p]);
+        variables.b[p] = std::clamp(variables.z[p] - block.offset - shift, 0.0, variables.upper[p]);
         sum += variables.b[p];
     }
     if (block.simplex && sum > block.capacity) {

@@ -25,17 +25,17 @@ namespace polymargin {
 
 template <class T>
 struct Block {
-    T* z;                 // of the other classes; the padding holds -infinity
-    const T* beta;        // their current values, b_old = q beta
+    T* z;           // of the other classes; the padding holds -infinity
+    const T* beta;  // their current values, b_old = q beta
     T q;
-    std::size_t size;     // number of lanes, padded
-    int count;            // number of lanes in use
-    int k;                // number of classes
-    T z_own, b_own;       // of the own class
-    T upper, upper_own;   // bounds of one variable; infinite in a simplex, 0 where there is none
-    T capacity;           // of a simplex; infinite in a box
+    std::size_t size;    // number of lanes, padded
+    int count;           // number of lanes in use
+    int k;               // number of classes
+    T z_own, b_own;      // of the own class
+    T upper, upper_own;  // bounds of one variable; infinite in a simplex, 0 where there is none
+    T capacity;          // of a simplex; infinite in a box
     T rho;
-    T total;              // B = s^T b_old
+    T total;  // B = s^T b_old
     bool simplex;
     // For a solver that starts at s^T b = B: sum_c clip(z_c) - clip(z_y) - B and the number of
     // free variables there. Boxes only.

@@ -328,9 +328,7 @@ private:
             if (relative) sum.add(moved);
         });
         const T own = block_.z_own - thresholds.own;
-        const T beta_own = own <= 0                   ? T(0)
-                           : own < block_.upper_own ? own * inverse
-                                                    : upper_own_;
+        const T beta_own = own <= 0 ? T(0) : own < block_.upper_own ? own * inverse : upper_own_;
         move_ = {.dense = true,
                  .own_change = relative ? -sum.value() : beta_own - beta_own_,
                  .beta_own = beta_own};

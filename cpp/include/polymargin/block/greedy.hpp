@@ -67,8 +67,9 @@ Thresholds<T> greedy(Block<T>& block, Variables& variables, double threshold, in
         const auto step_with = [&](std::size_t p) {
             const double r = variables.rho * variables.sign[first] * variables.sign[p];
             return pairs::best_step(variables.gradient(first), variables.gradient(p), q, r,
-                                    -variables.b[first], variables.upper[first] - variables.b[first],
-                                    -variables.b[p], variables.upper[p] - variables.b[p]);
+                                    -variables.b[first],
+                                    variables.upper[first] - variables.b[first], -variables.b[p],
+                                    variables.upper[p] - variables.b[p]);
         };
         std::size_t second = first;
         pairs::Step best;
@@ -79,8 +80,8 @@ Thresholds<T> greedy(Block<T>& block, Variables& variables, double threshold, in
         }
         if (second == first) {  // no partner (MMR): a step of one variable
             const double g = variables.gradient(first);
-            best.a = std::clamp(g / q, -variables.b[first],
-                                variables.upper[first] - variables.b[first]);
+            best.a =
+                std::clamp(g / q, -variables.b[first], variables.upper[first] - variables.b[first]);
         }
         variables.move(first, best.a);
         if (second != first) variables.move(second, best.b);

@@ -114,8 +114,9 @@ double monotone_root(double x, ValueSlope at_x, double low, double high, int ris
 
 template <class T>
 double rounding(const Block<T>& block) {
-    const double scale = std::abs(double(block.total)) + std::abs(double(block.b_own)) +
-                         (block.simplex ? double(block.capacity) : std::abs(double(block.imbalance)));
+    const double scale =
+        std::abs(double(block.total)) + std::abs(double(block.b_own)) +
+        (block.simplex ? double(block.capacity) : std::abs(double(block.imbalance)));
     return std::numeric_limits<T>::epsilon() * scale;
 }
 
@@ -170,16 +171,14 @@ template <class T>
 Thresholds<T> newton_simplex_own(const Block<T>& block) {
     const double tolerance = rounding(block);
     const FreeRoot<T> free{block};
-    const double delta =
-        monotone_root(0, free(0), free.low(), free.high(), -1, tolerance, free);
+    const double delta = monotone_root(0, free(0), free.low(), free.high(), -1, tolerance, free);
     if (free.sum(delta) <= block.capacity + tolerance &&
         std::abs(free(delta).value) <= 8 * tolerance) {
         return free.thresholds(delta);
     }
     const FullRoot<T> full{block};
     const double low = full.low();
-    return full.thresholds(
-        monotone_root(low, full(low), low, full.high(), +1, tolerance, full));
+    return full.thresholds(monotone_root(low, full(low), low, full.high(), +1, tolerance, full));
 }
 
 template <class T>

@@ -76,11 +76,11 @@ public:
             case sort: return block::sort(block, values_);
             case pivot: return block::pivot(block, values_, random_);
             case bisection:
-                return block::improve_by(block::bisection_thresholds(block, tol), block,
-                                         variables_, values_);
+                return block::improve_by(block::bisection_thresholds(block, tol), block, variables_,
+                                         values_);
             case fixed_point:
-                return block::improve_by(block::fixed_point_thresholds(block, tol, max_iter),
-                                         block, variables_, values_);
+                return block::improve_by(block::fixed_point_thresholds(block, tol, max_iter), block,
+                                         variables_, values_);
             case smo: return block::smo(block, variables_, max_iter);
             case frank_wolfe: return block::frank_wolfe(block, variables_, values_, max_iter);
             case walrus: return block::walrus(block, points_);

@@ -13,9 +13,7 @@ Thresholds<T> smo(Block<T>& block, Variables& variables, int max_iter) {
     variables.read(block);
     const std::size_t slack = variables.size();
     double free_mass = std::max(0.0, variables.capacity - variables.sum());
-    const auto gradient = [&](std::size_t p) {
-        return p == slack ? 0.0 : variables.gradient(p);
-    };
+    const auto gradient = [&](std::size_t p) { return p == slack ? 0.0 : variables.gradient(p); };
     const auto sign = [&](std::size_t p) { return p == slack ? 0.0 : variables.sign[p]; };
     const auto mass = [&](std::size_t p) { return p == slack ? free_mass : variables.b[p]; };
     const auto move = [&](std::size_t p, double step) {

@@ -50,9 +50,7 @@ struct Variables {
     }
 
     std::size_t size() const { return b.size(); }
-    double gradient(std::size_t p) const {
-        return z[p] - b[p] - rho * sign[p] * (total - start);
-    }
+    double gradient(std::size_t p) const { return z[p] - b[p] - rho * sign[p] * (total - start); }
     void move(std::size_t p, double step) {
         b[p] += step;
         total += sign[p] * step;

@@ -40,8 +40,8 @@ public:
         bool converged;
     };
 
-    BlockDescent(const LinearProblem<Rows>& problem, const LinearOptions& options,
-                 Duals<T>& duals, Weights<T>& weights, const Observer& observer)
+    BlockDescent(const LinearProblem<Rows>& problem, const LinearOptions& options, Duals<T>& duals,
+                 Weights<T>& weights, const Observer& observer)
         : problem_(problem),
           options_(options),
           duals_(duals),
@@ -68,7 +68,7 @@ public:
         }
         while (!stopped_ && visits_ < budget) {
             const double gap = sweep(budget - visits_);
-            if (second_order_) accelerate();
+            if (second_order_) accelerate(budget - visits_);
             const double aim = options_.stopping == Stopping::gap ? accept * options_.tol : 0;
             const double goal = std::max(aim * primal_, 0.1 * last_gap_);
             const bool wait = gap > goal && active_ > 0 && ++sweeps_ < 100;
@@ -152,9 +152,10 @@ private:
     }
 
     // Every few sweeps, once the bounds of most examples are settled, a step of second order.
-    void accelerate() {
+    void accelerate(double budget) {
         constexpr int sweeps_between = 20;
         if (4 * active_ > problem_.size() || active_ == 0 || ++swept_ < sweeps_between) return;
+        if (SubspaceStep<Rows>::most_passes * static_cast<double>(active_) > budget) return;
         swept_ = 0;
         if (!subspace_) {
             subspace_ = std::make_unique<SubspaceStep<Rows>>(problem_, norms_, duals_, weights_);

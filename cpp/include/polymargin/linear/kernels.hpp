@@ -1,5 +1,6 @@
 // The two loops that cost the time: scores of one row and its update of the weights. They take the
-// row by value: a reference might alias the weights, and its pointers would be loaded anew each step.
+// row by value: a reference might alias the weights, and its pointers would be loaded anew each
+// step.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +15,8 @@ namespace polymargin::kernels {
 // f[0 .. lanes) = start + sum_p x_p U[j_p][0 .. lanes) for Full packs and a half, kept in
 // registers. Few registers per row leave the sum waiting for itself, so several are kept apart.
 template <int Full, bool Half, class T, class Row>
-[[gnu::always_inline]] inline void scores_fixed(const Row row, const T* weights,
-                                                std::size_t stride, const T* start, T* f) {
+[[gnu::always_inline]] inline void scores_fixed(const Row row, const T* weights, std::size_t stride,
+                                                const T* start, T* f) {
     using F = simd::Pack<T>;
     using H = simd::Pack<T, simd::half_lanes<T>>;
     constexpr int ways = 2 * Full + Half <= 3 ? 4 : 2 * Full + Half <= 6 ? 2 : 1;

@@ -38,13 +38,15 @@ public:
           scores_(weights.stride()),
           delta_(weights.stride()) {}
 
+    static constexpr int most_passes = 90;
+
     // Rounds of conjugate gradients over the given examples; between rounds the variables that
     // left their bounds are fixed there. Returns the cost in visits.
     double run(Visitor<Rows>& visitor, std::span<const std::uint32_t> examples) {
-        constexpr int steps = 20, most_passes = 80;
+        constexpr int steps = 20;
         gather(visitor, examples);
         passes_ = 1;
-        while (!entries_.empty() && passes_ < most_passes) {
+        while (!entries_.empty() && passes_ + steps + 3 < most_passes) {
             conjugate_gradients(steps);
             if (fix() == 0) break;
             restart();
@@ -197,7 +199,8 @@ private:
                 e.direction = 0;
             }
             curve(example, T(1));
-            for (Entry& e : entries_of(example)) if (e.fixed) e.residual = 0;
+            for (Entry& e : entries_of(example))
+                if (e.fixed) e.residual = 0;
         }
     }
 

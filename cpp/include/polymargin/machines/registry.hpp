@@ -15,6 +15,7 @@
 
 namespace polymargin {
 
+// clang-format off
 inline constexpr Machine registered_machines[] = {
     machines::ww,
     machines::cs,
@@ -26,6 +27,7 @@ inline constexpr Machine registered_machines[] = {
     machines::rm,
     machines::ovr,
 };
+// clang-format on
 
 // The machine of that name or alias, or null.
 constexpr const Machine* find_machine(std::string_view name) {
