@@ -69,4 +69,4 @@ def test_gap_closes(name: str, machine: str, dtype: type, tol: float) -> None:
     assert model.converged_
     assert model.dual_gap_ <= tol
     # The reported dual is a bound: no primal value may be below it.
-    assert model.dual_objective_ <= model.primal_objective_
+    assert model.dual_objective_ <= model.primal_objective_ * (1 + 1e-10)  # rounding

@@ -41,8 +41,8 @@ Thresholds<T> bisection_thresholds(const Block<T>& block, double tol) {
     }
     const SimplexRoot function(block);
     const double reach = 2 * C + std::abs(double(block.offset));
-    const double low = std::min<double>(block.largest - C, -reach);
-    const double high = std::max<double>(block.largest, reach);
+    const double low = function.full ? block.largest - C : -reach;
+    const double high = function.full ? double(block.largest) : reach;
     const double theta = bisect(low, high, +1, tolerance, [&](double x) -> ValueSlope {
         double S = 0, m = 0;
         for (int at = 0; at < block.count; ++at) {

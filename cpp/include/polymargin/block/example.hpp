@@ -262,6 +262,7 @@ private:
         const T rounding = 4 * std::numeric_limits<T>::epsilon() * std::abs(largest);
         const T floor = std::max(largest - capacity, lowest_theta) - rounding;
         const T margin = threshold < capacity ? threshold : T(0);
+        const T offset = std::max(largest, own_gradient_ + b_own);
         double product = 0;
         T steepest = std::max(T(0), own_gradient_), list_largest = never;
         int positive = 0;
@@ -277,7 +278,7 @@ private:
                 steepest = std::max(steepest, g);
                 classes_[list_] = c;
                 list_beta_[list_] = beta_[c];
-                list_z_[list_] = (g - largest) + q * beta_[c];
+                list_z_[list_] = (g - offset) + q * beta_[c];
                 list_largest = std::max(list_largest, list_z_[list_++]);
             }
         });
@@ -294,7 +295,7 @@ private:
                   .size = size,
                   .count = list_,
                   .k = k_,
-                  .z_own = (own_gradient_ - largest) + b_own,
+                  .z_own = (own_gradient_ - offset) + b_own,
                   .b_own = b_own,
                   .upper = infinity,
                   .upper_own = has_own ? infinity : T(0),
@@ -305,7 +306,7 @@ private:
                   .imbalance = 0,
                   .free = 0,
                   .largest = list_largest,
-                  .offset = largest};
+                  .offset = offset};
         double gap = double(C_) * steepest - product;
         if (has_own) gap -= double(beta_own_) * own_gradient_;
         const bool corner = list_ == 1 && positive == 1 && beta_own_ == 0 &&

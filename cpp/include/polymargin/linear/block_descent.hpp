@@ -203,7 +203,7 @@ private:
                             .seconds = seconds(),
                             .primal = primal,
                             .dual = dual,
-                            .gap = primal > 0 ? (primal - dual) / primal : 0,
+                            .gap = Certificate{primal, dual, violation}.gap(),
                             .violation = violation,
                             .active = static_cast<std::int64_t>(active_)};
         if (observer_.on_check && observer_.on_check(record)) stopped_ = true;

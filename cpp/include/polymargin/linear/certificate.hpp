@@ -23,7 +23,8 @@ namespace polymargin {
 
 struct Certificate {
     double primal, dual, violation;
-    double gap() const { return primal > 0 ? (primal - dual) / primal : 0; }
+    // Relative; a difference that rounding has made negative is 0.
+    double gap() const { return primal > dual ? (primal - dual) / primal : 0; }
 };
 
 // One example's dual variables in double, inside their box or simplex.
