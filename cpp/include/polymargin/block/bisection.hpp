@@ -65,7 +65,9 @@ Thresholds<T> improve_by(const Thresholds<T>& thresholds, Block<T>& block, Varia
         variables.b[p] = std::clamp(variables.z[p] - block.offset - shift, 0.0, variables.upper[p]);
         sum += variables.b[p];
     }
-    if (block.simplex && sum > block.capacity) {
+    // Where the simplex is full at the solution, its sum is known exactly.
+    const bool full = block.simplex && block.upper_own == 0 && SimplexRoot(block).full;
+    if (sum > 0 && (full || (block.simplex && sum > block.capacity))) {
         for (double& b : variables.b) b *= block.capacity / sum;
     }
     variables.search_from(old);
