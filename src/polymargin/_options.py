@@ -69,12 +69,13 @@ class Pivot(BlockSolver):
 
 @dataclass(frozen=True)
 class Bisection(BlockSolver):
-    """Projection onto the simplex by bisection.
+    """Bisection of the block's root function, for every machine; not exact.
 
     Parameters
     ----------
     tol : float, default=1e-3
-        Relative error left in the sum of the variables.
+        Error left in the root function, relative to the bound of a variable. A loose one may stall
+        above a tight gap.
 
     Examples
     --------
@@ -164,19 +165,19 @@ class FrankWolfe(BlockSolver):
 
 @dataclass(frozen=True)
 class Walrus(BlockSolver):
-    """Exact solution of the Weston–Watkins block by sorting (Wang and Scott)."""
+    """Exact solution by sorting break points (Wang and Scott), for machines joined by a sum."""
 
     name: ClassVar[str] = "walrus"
 
 
 @dataclass(frozen=True)
 class Greedy(BlockSolver):
-    """Coordinate steps on the variable that gains most.
+    """Greedy ascent over pairs of variables, for machines joined by a sum; not exact.
 
     Parameters
     ----------
     threshold : float, default=1e-3
-        Violation below which a variable is left alone.
+        Fraction of the starting violation at which a block is left.
     max_iter : int, default=0
         Bound on the steps in one block; 0 leaves it to the solver.
     """
