@@ -14,7 +14,6 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from benchmarks.objective import suboptimality
-from benchmarks.peers import TARGETS
 from benchmarks.report import ratio, seconds, valid, walrus_seconds
 from benchmarks.timing import read_json
 
@@ -87,11 +86,7 @@ def _ratios(results: dict[str, Any], path: Path) -> None:
     ticks = [t for t in (0.05, 0.1, 0.2, 0.5, 1, 2, 3, 5, 10, 20, 50, 100) if low <= t <= high]
     np.atleast_1d(axes)[0].set_xlim(low, high)
     np.atleast_1d(axes)[0].set_xticks(ticks, [f"{tick:g}×" for tick in ticks])
-    target = TARGETS["cs"]
     last = np.atleast_1d(axes)[0]
-    if target is not None and panels[0][0].startswith("Crammer"):
-        last.axvline(target, color=MUTED, linewidth=1, linestyle=(0, (4, 3)))
-        last.annotate(f"target {target:g}×", (target, -0.55), color=MUTED, fontsize=8, ha="center")
     np.atleast_1d(axes)[-1].set_xlabel("peer's CPU seconds / polymargin's — right of 1 is faster")
     handles, labels = last.get_legend_handles_labels()
     figure.legend(

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.peers import PUBLISHED, TARGETS, memory_bound, walrus_seconds
+from benchmarks.peers import PUBLISHED, memory_bound, target, walrus_seconds
 from benchmarks.timing import read_json
 
 OURS = ("polymargin-float32", "polymargin-float64")
@@ -145,7 +145,7 @@ def _against(results: Results, machine: str, title: str) -> str:
                 figure(theirs),
                 *map(figure, ours),
                 *(figure(r) if comparable or r is None else f"({figure(r)})" for r in ratios),
-                *verdict(ratios[0], TARGETS[machine], good=good or ours[0] is None),
+                *verdict(ratios[0], target(machine, name), good=good or ours[0] is None),
                 figure(worst(results, name, peer), 2),
                 figure(worst(results, name, keys[0]), 2),
             ]
@@ -174,7 +174,7 @@ def _weston_watkins(results: Results) -> str:
                 *map(figure, ours),
                 figure(walrus) if walrus is not None or not note else f"not reached: {note}",
                 figure(lead),
-                *verdict(lead, TARGETS["ww"], good=good),
+                *verdict(lead, target("ww", name), good=good),
                 figure(worst(results, name, "ww/polymargin-float32"), 2),
             ]
         )
@@ -203,7 +203,7 @@ def _lee_lin_wahba(results: Results) -> str:
                 figure(llw),
                 figure(seconds(results, name, "llw/polymargin-float64")),
                 figure(times),
-                *verdict(times, TARGETS["llw"], ceiling=True, good=good),
+                *verdict(times, target("llw", name), ceiling=True, good=good),
                 figure(worst(results, name, "llw/polymargin-float32"), 2),
             ]
         )
@@ -228,7 +228,7 @@ def _threads(results: Results) -> str:
                     figure(wall["1"]),
                     figure(wall["2"]),
                     figure(gain),
-                    *verdict(gain, TARGETS["threads"]),
+                    *verdict(gain, target("threads", name)),
                     figure(max(run["suboptimality"] for run in record["runs"]["2"]), 2),
                 ]
             )
@@ -252,7 +252,7 @@ def _memory(results: Results) -> str:
                 *(figure(ratio(cell, 2**20)) for cell in cells),
                 figure(bound / 2**20),
                 figure(ratio(own, bound)),
-                *verdict(ratio(own, bound), TARGETS["memory"], ceiling=True),
+                *verdict(ratio(own, bound), target("memory", name), ceiling=True),
                 figure(ratio(bytes_of.get("cs/liblinear"), 2**20)),
             ]
         )
