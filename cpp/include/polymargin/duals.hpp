@@ -46,7 +46,10 @@ public:
     void for_each(std::size_t i, Body&& body) const {
         if (!flat() && !rows_[i].full) {
             const DualEntry<T>* entries = rows_[i].entries();
-            for (std::uint32_t e = 0; e < rows_[i].count; ++e) body(entries[e].c, entries[e].value);
+            for (std::uint32_t e = 0; e < rows_[i].count; ++e) {
+                // add() may have left a zero in the list.
+                if (entries[e].value != 0) body(entries[e].c, entries[e].value);
+            }
             return;
         }
         const T* values = flat() ? flat_row(i) : rows_[i].values();

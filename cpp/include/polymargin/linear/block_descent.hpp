@@ -52,7 +52,7 @@ public:
           random_(options.seed),
           visitor_(problem, norms_, duals, weights),
           solver_(options.block, options.seed),
-          second_order_(10 * problem.weight_rows() <= problem.size() * 2) {
+          second_order_(5 * problem.weight_rows() <= problem.size()) {
         std::iota(order_.begin(), order_.end(), std::uint32_t{0});
         active_ = order_.size();
     }
@@ -62,7 +62,7 @@ public:
         const double budget = static_cast<double>(options_.max_iter) * n;
         double accept = 0.9;  // fraction of the tolerance the sweeps aim for
         bool converged = false;
-        if (warm()) {
+        if (duals_.nonzeros() > 0) {
             refresh_weights(problem_, duals_, weights_, options_.threads);
             check();
         }
@@ -92,22 +92,6 @@ public:
     }
 
 private:
-    static std::vector<T> working_norms(const LinearProblem<Rows>& problem) {
-        const std::vector<double> norms = squared_norms(problem.rows);
-        std::vector<T> working(norms.size());
-        for (std::size_t i = 0; i < norms.size(); ++i) working[i] = T(norms[i] + problem.bias);
-        return working;
-    }
-
-    bool warm() const {
-        for (std::size_t i = 0; i < duals_.size(); ++i) {
-            bool any = false;
-            duals_.for_each(i, [&](std::int32_t, T) { any = true; });
-            if (any) return true;
-        }
-        return false;
-    }
-
     bool reached(double gap, double violation) const {
         if (options_.stopping == Stopping::kkt) return violation <= options_.tol;
         return gap <= options_.tol * primal_;

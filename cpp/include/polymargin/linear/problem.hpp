@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <vector>
 
 #include "polymargin/block/registry.hpp"
 #include "polymargin/machine.hpp"
@@ -23,6 +24,15 @@ struct LinearProblem {
     std::size_t size() const { return rows.size(); }
     std::size_t weight_rows() const { return rows.features() + bias; }
 };
+
+// q_i = |x_i|^2, the bias counted in, in the working precision.
+template <class Rows, class T = typename Rows::value_type>
+std::vector<T> working_norms(const LinearProblem<Rows>& problem) {
+    const std::vector<double> norms = squared_norms(problem.rows);
+    std::vector<T> working(norms.size());
+    for (std::size_t i = 0; i < norms.size(); ++i) working[i] = T(norms[i] + problem.bias);
+    return working;
+}
 
 enum class Stopping { gap, kkt };
 

@@ -11,9 +11,7 @@ namespace polymargin {
 template <class Rows, class T>
 void visit_stream(const LinearProblem<Rows>& problem, const LinearOptions& options,
                   Weights<T>& weights, const Observer& observer) {
-    const std::vector<double> exact = squared_norms(problem.rows);
-    std::vector<T> norms(exact.size());
-    for (std::size_t i = 0; i < exact.size(); ++i) norms[i] = T(exact[i] + problem.bias);
+    const std::vector<T> norms = working_norms(problem);
     BlockSolver<T> solver(options.block, options.seed);
     Duals<T> duals(1, problem.k);
     Visitor<Rows> visitor(problem, norms, duals, weights);
