@@ -41,13 +41,18 @@ public:
     T* flat_row(std::size_t i) { return values_.data() + i * k_; }
     const T* flat_row(std::size_t i) const { return values_.data() + i * k_; }
 
+    // Row i is a list of entries, some of which may be 0.
+    bool listed(std::size_t i) const { return !flat() && !rows_[i].full; }
+    std::span<DualEntry<T>> list(std::size_t i) {
+        return {rows_[i].entries(), static_cast<std::size_t>(rows_[i].count)};
+    }
+
     // Calls body(class, value) for the non-zero entries of row i, by ascending class.
     template <class Body>
     void for_each(std::size_t i, Body&& body) const {
         if (!flat() && !rows_[i].full) {
             const DualEntry<T>* entries = rows_[i].entries();
             for (std::uint32_t e = 0; e < rows_[i].count; ++e) {
-                // add() may have left a zero in the list.
                 if (entries[e].value != 0) body(entries[e].c, entries[e].value);
             }
             return;
@@ -63,11 +68,14 @@ public:
             __builtin_prefetch(flat_row(i));
             __builtin_prefetch(flat_row(i) + k_ - 1);
         } else {
-            __builtin_prefetch(rows_[i].memory.get());
+            __builtin_prefetch(&rows_[i]);
         }
     }
+    void prefetch_contents(std::size_t i) const {
+        if (!flat()) __builtin_prefetch(rows_[i].memory.get());
+    }
 
-    // Sets row i to these non-zero entries, which ascend by class.
+    // Sets row i to these entries, which ascend by class.
     void assign(std::size_t i, std::span<const DualEntry<T>> entries) {
         if (flat()) {
             std::memset(flat_row(i), 0, k_ * sizeof(T));

@@ -64,6 +64,7 @@ public:
         const T* first = data_ + static_cast<std::ptrdiff_t>(i) * row_stride_;
         if (column_stride_ == 1) prefetch_lines(first, d_ * sizeof(T));
     }
+    void prefetch_contents(std::size_t) const {}
 
 private:
     const T* data_;
@@ -92,7 +93,8 @@ public:
         return {values_ + first, indices_ + first, last - first};
     }
 
-    void prefetch(std::size_t i) const {
+    void prefetch(std::size_t i) const { __builtin_prefetch(&offsets_[i]); }
+    void prefetch_contents(std::size_t i) const {
         const auto first = static_cast<std::size_t>(offsets_[i]);
         const auto count = static_cast<std::size_t>(offsets_[i + 1]) - first;
         prefetch_lines(values_ + first, count * sizeof(T));

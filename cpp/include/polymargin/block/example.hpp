@@ -61,6 +61,13 @@ public:
         changes_.reserve(k);
     }
 
+    // Takes the block for `lanes` of the classes, at most as many as at construction.
+    void restrict_to(int lanes) {
+        k_ = lanes;
+        size_ = simd::padded<T>(lanes);
+        for (std::size_t c = k_; c < size_; ++c) beta_[c] = 0;
+    }
+
     // Buffers of padded length to be filled before prepare(); the padding of beta is 0.
     T* scores() { return f_.data(); }
     T* beta() { return beta_.data(); }
@@ -88,12 +95,10 @@ public:
     const Move& solve(Solve& solver) {
         if (q_ == 0) {
             move_linear();
-        } else if (machine_.simplex()) {
-            const Thresholds<T> thresholds = solver(block_);
-            move_simplex(thresholds);
         } else {
             const Thresholds<T> thresholds = solver(block_);
-            move_box(thresholds);
+            shift_ = thresholds.other;
+            machine_.simplex() ? move_simplex(thresholds) : move_box(thresholds);
         }
         return move_;
     }
@@ -132,7 +137,35 @@ public:
         return simplex && sum >= C_ * (1 - 16 * std::numeric_limits<T>::epsilon());
     }
 
-    T* delta() { return delta_.data(); }
+    // After solve(): calls body(c, new beta_c), by ascending class, for the other classes that are
+    // positive or less than `near` of a gradient away from it.
+    template <class Body>
+    void for_each_near(T near, Body&& body) const {
+        if (q_ == 0) {
+            for (int c = 0; c < k_; ++c) {
+                if (z_[c] > 0) body(c, z_[c]);
+            }
+        } else if (machine_.simplex()) {
+            for (int at = 0; at < list_; ++at) {
+                const T b = list_z_[at] - shift_;
+                if (b > -near) body(classes_[at], beta_of(b));
+            }
+        } else {
+            const T base = base_, q = q_, floor = shift_ - near;
+            simd::for_each_pack<T>(size_, [&]<class P>(std::size_t at, P) {
+                const P b = q * simd::load<P>(beta_.data() + at);
+                const P z = simd::load<P>(f_.data() + at) + base + b;
+                std::uint32_t bits = simd::bits_above(z, floor) |
+                                     simd::bits_above(simd::load<P>(z_.data() + at), T(0));
+                for (; bits; bits &= bits - 1) {
+                    const int c = static_cast<int>(at) + std::countr_zero(bits);
+                    body(c, z_[c]);
+                }
+            });
+        }
+    }
+
+    std::vector<T>& delta() { return delta_; }
     const T* new_beta() const { return z_.data(); }
     std::vector<Change<T>>& changes() { return changes_; }
 
@@ -182,9 +215,16 @@ private:
         return sum.value() / T(k_);
     }
 
-    State prepare_linear() const {
-        double gap = report().loss - double(beta_own_) * own_gradient_;
-        for (int c = 0; c < k_; ++c) gap -= double(beta_[c]) * (f_[c] + base_);
+    State prepare_linear() {
+        double product = double(beta_own_) * own_gradient_;
+        steepest_ = std::max(T(0), own_gradient_);
+        lowest_ = 0;
+        for (int c = 0; c < k_; ++c) {
+            const T g = f_[c] + base_;
+            product += double(beta_[c]) * g;
+            steepest_ = std::max(steepest_, g);
+        }
+        const double gap = report().loss - product;
         return {gap, gap > 0, gap <= 0};
     }
 
@@ -240,54 +280,60 @@ private:
         return state;
     }
 
-    // A class that falls below the largest z by more than the capacity ends at 0: only the others
-    // and those with b > 0 enter the block problem, as a list.
+    // Only the classes above a lower bound of the threshold, those near it and those with b > 0
+    // enter the block problem, as a list.
     State prepare_simplex(T threshold) {
         const T base = base_, q = q_, capacity = q_ * C_;
-        simd::Largest<T> top(never);
-        simd::Sum<T> sum;
-        simd::for_each_pack<T>(size_, [&]<class P>(std::size_t at, P) {
-            const P b = q * simd::load<P>(beta_.data() + at);
-            const P z = simd::load<P>(f_.data() + at) + base + b;
-            simd::store(z_.data() + at, z);
-            top.add(z);
-            sum.add(b);
-        });
-        const T largest = top.value(), total = sum.value(), b_own = q * beta_own_;
-        list_ = 0;
-        if (total == 0 && b_own == 0 && largest <= 0 && own_gradient_ <= 0) {
-            return {0, false, std::max(largest, own_gradient_) < -threshold};
-        }
-        const T lowest_theta = rho_ > 0 ? -total : -(capacity + std::abs(total - b_own)) * T(0.5);
-        const T rounding = 4 * std::numeric_limits<T>::epsilon() * std::abs(largest);
-        const T floor = std::max(largest - capacity, lowest_theta) - rounding;
-        const T margin = threshold < capacity ? threshold : T(0);
-        const T offset = std::max(largest, own_gradient_ + b_own);
-        double product = 0;
-        T steepest = std::max(T(0), own_gradient_), list_largest = never;
+        simd::Largest<T> top(never), steep(never);
+        simd::Sum<T> sum, positive_sum;
         int positive = 0;
         simd::for_each_pack<T>(size_, [&]<class P>(std::size_t at, P) {
-            const P z = simd::load<P>(z_.data() + at);
             const P beta = simd::load<P>(beta_.data() + at);
+            const P g = simd::load<P>(f_.data() + at) + base;
+            const P z = g + q * beta;
+            top.add(z);
+            steep.add(g);
+            sum.add(beta);
+            positive_sum.add(beta > 0 ? z : P{});
+            positive += std::popcount(simd::bits_above(beta, T(0)));
+        });
+        const T largest = top.value(), total = q * sum.value(), b_own = q * beta_own_;
+        const T steepest = std::max({T(0), own_gradient_, steep.value()});
+        const T slack = C_ - sum.value() - beta_own_;
+        T lowest = slack > (1 - rounded) * C_ ? T(0) : steepest;
+        if (beta_own_ > 0) lowest = std::min(lowest, own_gradient_);
+        steepest_ = steepest;
+        lowest_ = lowest;
+        list_ = 0;
+        if (positive == 0 && b_own == 0 && steepest == 0) {
+            return {0, false, std::max(largest, own_gradient_) < -threshold};
+        }
+        const T floor = lowest_threshold(largest, positive_sum.value(), positive, total, b_own);
+        const T margin = threshold < capacity ? threshold : T(0);
+        const T offset = std::max(largest, own_gradient_ + b_own);
+        T gap = slack * steepest, list_largest = never;
+        if (machine_.has_own) gap += beta_own_ * (steepest - own_gradient_);
+        simd::for_each_pack<T>(size_, [&]<class P>(std::size_t at, P) {
+            const P beta = simd::load<P>(beta_.data() + at);
+            const P z = simd::load<P>(f_.data() + at) + base + q * beta;
             std::uint32_t bits = simd::bits_above(z, floor - margin) | simd::bits_above(beta, T(0));
             for (; bits; bits &= bits - 1) {
                 const int c = static_cast<int>(at) + std::countr_zero(bits);
                 const T g = f_[c] + base;
-                positive += beta_[c] > 0;
-                product += double(beta_[c]) * g;
-                steepest = std::max(steepest, g);
+                gap += beta_[c] * (steepest - g);
+                if (beta_[c] > 0) lowest = std::min(lowest, g);
                 classes_[list_] = c;
                 list_beta_[list_] = beta_[c];
                 list_z_[list_] = (g - offset) + q * beta_[c];
                 list_largest = std::max(list_largest, list_z_[list_++]);
             }
         });
+        lowest_ = lowest;
         const std::size_t size = simd::padded<T>(list_);
         for (std::size_t at = list_; at < size; ++at) {
             list_z_[at] = -std::numeric_limits<T>::infinity();
             list_beta_[at] = 0;
         }
-        const bool has_own = machine_.has_own;
         constexpr T infinity = std::numeric_limits<T>::infinity();
         block_ = {.z = list_z_.data(),
                   .beta = list_beta_.data(),
@@ -298,7 +344,7 @@ private:
                   .z_own = (own_gradient_ - offset) + b_own,
                   .b_own = b_own,
                   .upper = infinity,
-                  .upper_own = has_own ? infinity : T(0),
+                  .upper_own = machine_.has_own ? infinity : T(0),
                   .capacity = capacity,
                   .rho = rho_,
                   .total = total - b_own,
@@ -307,12 +353,29 @@ private:
                   .free = 0,
                   .largest = list_largest,
                   .offset = offset};
-        double gap = double(C_) * steepest - product;
-        if (has_own) gap -= double(beta_own_) * own_gradient_;
         const bool corner = list_ == 1 && positive == 1 && beta_own_ == 0 &&
                             beta_[classes_[0]] == C_ && largest - capacity > threshold &&
                             own_gradient_ < largest - capacity - threshold;
         return {gap, gap > 0, corner && margin == threshold};
+    }
+
+    // A bound of the threshold theta from below. With h(theta) = sum_c (z_c - theta)_+, which no
+    // subset of the classes exceeds, theta >= rho (h(theta) - B), and h(theta) = capacity where
+    // the simplex is full; here the subset is that of the positive variables.
+    T lowest_threshold(T largest, T positive_sum, int positive, T total, T b_own) const {
+        const T capacity = q_ * C_;
+        T floor = largest - capacity;
+        if (rho_ > 0) {
+            floor = std::max(floor, (positive_sum - total) / T(1 + positive));
+            const T full = capacity - total;  // theta where s^T b = capacity
+            if (positive_sum - T(positive) * full >= capacity) {
+                floor = std::max({floor, full, (positive_sum - capacity) / T(positive)});
+            }
+        } else {
+            floor = std::max(floor, -(capacity + std::abs(total - b_own)) * T(0.5));
+        }
+        return floor - 16 * std::numeric_limits<T>::epsilon() *
+                           (std::abs(largest) + std::abs(positive_sum) + capacity);
     }
 
     // beta <- clip(z - thresholds)/q in a box.
@@ -335,12 +398,13 @@ private:
                  .beta_own = beta_own};
     }
 
+    // In a simplex, where C is met up to rounding.
+    T beta_of(T b) const {
+        constexpr T nearly = 1 - 4 * std::numeric_limits<T>::epsilon();
+        return b <= 0 ? T(0) : b >= block_.capacity * nearly ? C_ : b / q_;
+    }
+
     void move_simplex(const Thresholds<T>& thresholds) {
-        const T inverse = 1 / q_, capacity = block_.capacity;
-        constexpr T near = 1 - 4 * std::numeric_limits<T>::epsilon();
-        const auto beta_of = [&](T b) {
-            return b <= 0 ? T(0) : b >= capacity * near ? C_ : b * inverse;
-        };
         changes_.clear();
         T sum = 0;
         for (int at = 0; at < list_; ++at) {
@@ -370,6 +434,7 @@ private:
             const bool chosen = gradient(c) > 0 && (!simplex || c == best);
             const T bound = simplex ? C_ : c == y_ ? upper_own_ : upper_;
             const T target = chosen ? bound : T(0);
+            z_[c] = c == y_ ? T(0) : target;
             if (c == y_) {
                 beta_own = target;
             } else if (target != beta_[c]) {
@@ -386,35 +451,33 @@ private:
     static constexpr T rounded = 1 - 64 * std::numeric_limits<T>::epsilon();
 
     Report report_box() const {
-        double loss = 0, violation = 0;
-        const auto see = [&](double g, double beta, double upper) {
-            loss += upper * std::max(0.0, g);
-            if (g > 0 && beta < upper * rounded) violation = std::max(violation, g);
-            if (g < 0 && beta > 0) violation = std::max(violation, -g);
+        const T base = base_, upper = upper_, nearly = upper_ * rounded;
+        simd::Sum<T> loss;
+        simd::Largest<T> violation(T(0));
+        const auto see = [&]<class P>(P g, P beta, T bound, T nearly_bound) {
+            loss.add(bound * simd::max(g, P{}));
+            violation.add(beta < nearly_bound ? g : P{});
+            violation.add(beta > 0 ? -g : P{});
         };
         if (machine_.has_others) {
-            for (int c = 0; c < k_; ++c) {
-                if (c != y_) see(f_[c] + base_, beta_[c], upper_);
-            }
+            simd::for_each_pack<T>(size_, [&]<class P>(std::size_t at, P) {
+                see(simd::load<P>(f_.data() + at) + base, simd::load<P>(beta_.data() + at), upper,
+                    nearly);
+            });
         }
-        if (machine_.has_own) see(own_gradient_, beta_own_, upper_own_);
-        return {loss, violation};
+        if (machine_.has_own) {
+            simd::HalfPack<T> g{}, beta{};
+            g[0] = own_gradient_;
+            beta[0] = beta_own_;
+            see(g, beta, upper_own_, upper_own_ * rounded);
+        }
+        return {double(loss.value()), double(violation.value())};
     }
 
     // The largest gradient less the smallest of a positive variable, the slack of
     // sum_c beta_c <= C counting as a variable of gradient 0: Crammer & Singer's psi.
     Report report_simplex() const {
-        double top = std::max(T(0), own_gradient_), lowest = -never, sum = beta_own_;
-        if (beta_own_ > 0) lowest = own_gradient_;
-        for (int c = 0; c < k_; ++c) {
-            if (c == y_) continue;
-            const double g = f_[c] + base_;
-            top = std::max(top, g);
-            sum += beta_[c];
-            if (beta_[c] > 0) lowest = std::min(lowest, g);
-        }
-        if (sum < C_ * rounded) lowest = std::min(lowest, 0.0);
-        return {C_ * top, sum > 0 ? top - lowest : top};
+        return {double(C_) * steepest_, std::max(0.0, double(steepest_) - lowest_)};
     }
 
     const Machine& machine_;
@@ -431,6 +494,8 @@ private:
     // The prepared example.
     std::int32_t y_ = 0;
     T q_ = 0, C_ = 0, upper_ = 0, upper_own_ = 0, base_ = 0, own_gradient_ = 0, beta_own_ = 0;
+    T steepest_ = 0, lowest_ = 0;  // gradients of a simplex: the largest, the smallest in use
+    T shift_ = 0;                  // threshold of the other classes in the solution
     Block<T> block_{};
     Move move_{};
 };

@@ -16,6 +16,7 @@
 #pragma once
 
 #include <chrono>
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <numeric>
@@ -24,7 +25,7 @@
 #include "polymargin/linear/certificate.hpp"
 #include "polymargin/linear/problem.hpp"
 #include "polymargin/linear/subspace.hpp"
-#include "polymargin/linear/visitor.hpp"
+#include "polymargin/linear/sweep.hpp"
 #include "polymargin/random.hpp"
 
 namespace polymargin {
@@ -50,51 +51,52 @@ public:
           norms_(working_norms(problem)),
           order_(problem.size()),
           random_(options.seed),
-          visitor_(problem, norms_, duals, weights),
-          solver_(options.block, options.seed),
-          second_order_(5 * problem.weight_rows() <= problem.size()) {
+          sweep_(problem, norms_, duals, weights, options),
+          has_lists_(!duals.flat() && !problem.machine.zero_sum),
+          second_order_((4 + options.threads) * problem.weight_rows() <= problem.size() / 2) {
         std::iota(order_.begin(), order_.end(), std::uint32_t{0});
         active_ = order_.size();
     }
 
     Result run() {
         const double n = static_cast<double>(problem_.size());
-        const double budget = static_cast<double>(options_.max_iter) * n;
-        double accept = 0.9;  // fraction of the tolerance the sweeps aim for
+        budget_ = static_cast<double>(options_.max_iter) * n;
         bool converged = false;
         if (duals_.nonzeros() > 0) {
             refresh_weights(problem_, duals_, weights_, options_.threads);
             check();
         }
-        while (!stopped_ && visits_ < budget) {
-            const double gap = sweep(budget - visits_);
-            if (second_order_) accelerate(budget - visits_);
-            const double aim = options_.stopping == Stopping::gap ? accept * options_.tol : 0;
-            const double goal = std::max(aim * primal_, 0.1 * last_gap_);
-            const bool wait = gap > goal && active_ > 0 && ++sweeps_ < 100;
-            if (stopped_ || (wait && visits_ < budget)) continue;
+        while (!converged && !stopped_ && visits_ < budget_) {
+            double gap = sweep();
+            if (has_lists_) gap = listed_sweeps(gap);
+            if (second_order_) accelerate();
+            if (stopped_ || wait(gap)) continue;
             check();
             if (exhausted()) break;
             if (!reached(last_gap_, violation_)) continue;
-            const Certificate proof = certify();
-            if (reached(proof.primal - proof.dual, proof.violation)) {
-                converged = true;
-                break;
-            }
-            accept *= 0.5;
+            converged = certify();
+            accept_ *= 0.5;
         }
-        if (!converged) {
-            const Certificate proof = certify();
-            converged = reached(proof.primal - proof.dual, proof.violation);
-        }
-        const auto passes = static_cast<std::int64_t>(std::ceil(visits_ / n));
-        return {certificate_, passes, converged};
+        if (!converged) converged = certify();
+        return {certificate_, static_cast<std::int64_t>(std::ceil(visits_ / n)), converged};
     }
 
 private:
     bool reached(double gap, double violation) const {
         if (options_.stopping == Stopping::kkt) return violation <= options_.tol;
         return gap <= options_.tol * primal_;
+    }
+
+    // The gap at which a check promises to be the last.
+    double goal() const {
+        return options_.stopping == Stopping::gap ? accept_ * options_.tol * primal_ : 0;
+    }
+
+    // More sweeps before the next check?
+    bool wait(double gap) {
+        if (visits_ >= budget_ || active_ == 0 || ++sweeps_ >= 100) return false;
+        if (std::isinf(last_gap_)) last_gap_ = gap;
+        return gap > std::max(goal(), 0.1 * last_gap_);
     }
 
     // At the limit of the working precision the gap falls no further.
@@ -106,68 +108,96 @@ private:
     }
 
     // Visits the active examples once, in random order; returns their gap as it was met.
-    double sweep(double budget) {
-        random_.shuffle(std::span(order_).first(active_));
+    double sweep(bool listed = false) {
         if (problem_.machine.zero_sum && !duals_.flat()) weights_.centre();
-        const std::size_t visits = std::min<std::size_t>(active_, std::size_t(std::ceil(budget)));
+        const double left = std::ceil(budget_ - visits_);
+        const auto visits = std::min(active_, static_cast<std::size_t>(left));
         // A block whose own gap is a small part of its share of the tolerance can wait.
         const double share = options_.tol * primal_ / static_cast<double>(problem_.size());
-        const double negligible = options_.stopping == Stopping::gap ? 0.1 * share : 0;
-        double gap = 0, weight = 0;
+        const typename Sweep<Rows>::Plan plan{
+            .listed = listed,
+            .threshold = threshold_,
+            .near = std::isinf(threshold_) ? T(0) : threshold_ / 2,
+            .negligible = options_.stopping == Stopping::gap ? 0.1 * share : 0};
+        random_.shuffle(std::span(order_).first(active_));
+        CompensatedSum gap;
+        double weight = 0;
         std::size_t kept = 0;
-        for (std::size_t at = 0; at < visits; ++at) {
-            const std::uint32_t i = order_[at];
-            if (at + lookahead < visits) visitor_.prefetch(order_[at + lookahead]);
-            const State state = visitor_.prepare(i, threshold_);
-            if (state.moves && state.gap > negligible) {
-                visitor_.improve(solver_);
-            } else {
-                visitor_.discard();
-            }
+        sweep_.run(std::span(order_).first(visits), plan, [&](std::size_t at, const State& state) {
             gap += state.gap;
-            weight += problem_.upper[i];
-            if (!options_.shrinking || !state.stable) std::swap(order_[kept++], order_[at]);
-            if (interrupted(at)) break;
-        }
+            weight += problem_.upper[order_[at]];
+            if (!shrinks(state)) std::swap(order_[kept++], order_[at]);
+            return interrupted(at);
+        });
         visits_ += static_cast<double>(visits);
+        if (listed) return gap.value();
         if (visits == active_) active_ = kept;
-        threshold_ = T(0.5 * gap / weight);
-        return gap;
+        threshold_ = T(0.5 * gap.value() / weight);
+        return gap.value();
+    }
+
+    bool shrinks(const State& state) const { return options_.shrinking && state.stable; }
+
+    // Cheap sweeps over the listed classes; returns what is known of the gap then.
+    double listed_sweeps(double gap) {
+        double listed = gap;
+        for (int s = 0; s < 5 && !stopped_ && visits_ < budget_; ++s) {
+            listed = std::min(listed, sweep(true));
+            if (listed < 0.3 * gap || listed < 0.8 * goal()) break;
+        }
+        return std::min(gap, 1.3 * listed);  // classes that are not listed have a gap, too
     }
 
     // Every few sweeps, once the bounds of most examples are settled, a step of second order.
-    void accelerate(double budget) {
+    void accelerate() {
         constexpr int sweeps_between = 20;
         if (4 * active_ > problem_.size() || active_ == 0 || ++swept_ < sweeps_between) return;
-        if (SubspaceStep<Rows>::most_passes * static_cast<double>(active_) > budget) return;
+        if (SubspaceStep<Rows>::most_passes * static_cast<double>(active_) > budget_ - visits_)
+            return;
         swept_ = 0;
         if (!subspace_) {
-            subspace_ = std::make_unique<SubspaceStep<Rows>>(problem_, norms_, duals_, weights_);
+            subspace_ = std::make_unique<SubspaceStep<Rows>>(problem_, norms_, duals_, weights_,
+                                                             options_.threads);
         }
-        visits_ += subspace_->run(visitor_, std::span(order_).first(active_));
+        visits_ += subspace_->run(sweep_.visitor(), std::span(order_).first(active_),
+                                  [&] { return interrupted(); });
     }
 
     // Looks at every example without moving it: true gap, objectives, the next active set.
     void check() {
-        // Many updates in single precision drift away from the dual variables.
-        constexpr double passes = std::is_same_v<T, float> ? 10 : 1000;
-        if (visits_ - refreshed_ > passes * static_cast<double>(problem_.size())) {
-            refresh_weights(problem_, duals_, weights_, options_.threads);
-            refreshed_ = visits_;
+        forget_drift();
+        struct Part {
+            CompensatedSum gap, loss;
+            double violation = 0;
+        };
+        const std::size_t n = order_.size(), parts = options_.threads;
+        std::vector<Part> sums(parts);
+        std::vector<char> keep(n, 1);
+        run_crew(parts, [&](std::size_t t) {
+            Part& part = sums[t];
+            for (std::size_t at = n * t / parts; at < n * (t + 1) / parts; ++at) {
+                sweep_.look_ahead(order_, at, 1);
+                Visitor<Rows>& visitor = sweep_.visitor(static_cast<int>(t));
+                const State state = visitor.prepare(order_[at], threshold_);
+                const Report report = visitor.report();
+                visitor.discard();
+                part.gap += state.gap;
+                part.loss += report.loss;
+                part.violation = std::max(part.violation, report.violation);
+                keep[at] = !shrinks(state);
+                if (t == 0 && interrupted(at)) break;
+            }
+        });
+        active_ = 0;
+        for (std::size_t at = 0; at < n; ++at) {
+            if (keep[at]) std::swap(order_[active_++], order_[at]);
         }
         CompensatedSum gap, loss;
         violation_ = 0;
-        active_ = 0;
-        for (std::size_t at = 0; at < order_.size() && !stopped_; ++at) {
-            if (at + lookahead < order_.size()) visitor_.prefetch(order_[at + lookahead]);
-            const State state = visitor_.prepare(order_[at], threshold_);
-            const Report report = visitor_.report();
-            visitor_.discard();
-            gap += state.gap;
-            loss += report.loss;
-            violation_ = std::max(violation_, report.violation);
-            if (!options_.shrinking || !state.stable) std::swap(order_[active_++], order_[at]);
-            interrupted(at);
+        for (const Part& part : sums) {
+            gap += part.gap.value();
+            loss += part.loss.value();
+            violation_ = std::max(violation_, part.violation);
         }
         last_gap_ = gap.value();
         sweeps_ = 0;
@@ -175,11 +205,22 @@ private:
         record(primal_, primal_ - last_gap_, violation_);
     }
 
-    Certificate certify() {
+    // Many updates in single precision move the weights away from the dual variables. That shows
+    // late, in small gaps.
+    void forget_drift() {
+        const bool late = last_gap_ < 1e-3 * primal_;
+        const double passes = std::is_same_v<T, double> ? 1000 : late ? 10 : 100;
+        if (visits_ - refreshed_ <= passes * static_cast<double>(problem_.size())) return;
+        refresh_weights(problem_, duals_, weights_, options_.threads);
+        refreshed_ = visits_;
+    }
+
+    bool certify() {
         certificate_ = polymargin::certify(problem_, duals_, weights_, options_.threads);
         primal_ = certificate_.primal;
+        refreshed_ = visits_;
         record(certificate_.primal, certificate_.dual, certificate_.violation);
-        return certificate_;
+        return reached(certificate_.primal - certificate_.dual, certificate_.violation);
     }
 
     void record(double primal, double dual, double violation) {
@@ -193,8 +234,10 @@ private:
         if (observer_.on_check && observer_.on_check(record)) stopped_ = true;
     }
 
-    bool interrupted(std::size_t at) {
-        if (at % 64 != 63 || !observer_.interrupted) return stopped_;
+    bool interrupted(std::size_t at) { return at % 64 == 63 ? interrupted() : stopped_; }
+
+    bool interrupted() {
+        if (!observer_.interrupted) return stopped_;
         const double now = seconds();
         if (now - asked_ > 0.1) {
             asked_ = now;
@@ -207,8 +250,6 @@ private:
         return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
     }
 
-    static constexpr std::size_t lookahead = 3;
-
     const LinearProblem<Rows>& problem_;
     const LinearOptions& options_;
     Duals<T>& duals_;
@@ -218,15 +259,16 @@ private:
     std::vector<std::uint32_t> order_;  // the active examples first
     std::size_t active_ = 0;
     Random random_;
-    Visitor<Rows> visitor_;
-    BlockSolver<T> solver_;
+    Sweep<Rows> sweep_;
+    bool has_lists_;
 
     // Steps of second order need another matrix like the weights: only where that is small.
     bool second_order_;
     std::unique_ptr<SubspaceStep<Rows>> subspace_;
     int swept_ = 0;
 
-    double visits_ = 0, refreshed_ = 0;
+    double budget_ = 0, visits_ = 0, refreshed_ = 0;
+    double accept_ = 0.9;  // fraction of the tolerance the sweeps aim for
     T threshold_ = std::numeric_limits<T>::infinity();
     double primal_ = 0, last_gap_ = std::numeric_limits<double>::infinity(), violation_ = 0;
     double best_gap_ = std::numeric_limits<double>::infinity();

@@ -94,11 +94,12 @@ inline void scores(const Row row, const Weights<T>& weights, const T* start, T* 
     }
 }
 
-// f[0 .. k) in double, whatever the precision of the weights.
+// f[0 .. k), padded, in double, whatever the precision of the weights.
 template <class T, class Row>
 inline void scores_in_double(const Row row, const Weights<T>& weights, bool bias, double* f) {
     const std::size_t k = weights.classes();
     const T* last = weights.row(weights.features() - 1);
+    if constexpr (std::is_same_v<T, double>) return scores(row, weights, bias ? last : nullptr, f);
     for (std::size_t c = 0; c < k; ++c) f[c] = bias ? double(last[c]) : 0.0;
     for (std::size_t p = 0; p < row.size(); ++p) {
         const double x = row.value(p);
@@ -107,13 +108,14 @@ inline void scores_in_double(const Row row, const Weights<T>& weights, bool bias
     }
 }
 
-// U[j_p] += x_p delta for all classes.
+// U[j_p] += x_p delta for the lanes first <= c < last, multiples of half a pack.
 template <class T, class Row>
-inline void add_outer(const Row row, const T* delta, Weights<T>& weights) {
+inline void add_outer(const Row row, const T* delta, Weights<T>& weights, std::size_t first,
+                      std::size_t last) {
     const std::size_t stride = weights.stride();
-    T* base = weights.row(0);
-    simd::for_each_pack<T>(stride, [&]<class P>(std::size_t at, P) {
-        const P step = simd::load<P>(delta + at);
+    T* base = weights.row(0) + first;
+    simd::for_each_pack<T>(last - first, [&]<class P>(std::size_t at, P) {
+        const P step = simd::load<P>(delta + first + at);
         T* u = base + at;
         for (std::size_t p = 0; p < row.size(); ++p) {
             T* to = u + row.index(p) * stride;
@@ -124,13 +126,31 @@ inline void add_outer(const Row row, const T* delta, Weights<T>& weights) {
 
 // The same for the few classes that changed.
 template <class T, class Row>
-inline void add_outer(const Row row, std::span<const Change<T>> changes, Weights<T>& weights) {
+inline void add_outer(const Row row, std::span<const Change<T>> changes, Weights<T>& weights,
+                      std::size_t first, std::size_t last) {
     const std::size_t stride = weights.stride();
     T* base = weights.row(0);
+    for (const Change<T>& change : changes) {
+        const auto c = static_cast<std::size_t>(change.c);
+        if (c < first || c >= last) continue;
+        for (std::size_t p = 0; p < row.size(); ++p) {
+            base[row.index(p) * stride + c] += row.value(p) * change.delta;
+        }
+    }
+}
+
+// f[at] = (U^T x)[classes[at]] for a few classes.
+template <class T, class Row>
+inline void scores_of(const Row row, const Weights<T>& weights, bool bias,
+                      std::span<const std::int32_t> classes, T* f) {
+    const std::size_t stride = weights.stride(), count = classes.size();
+    const T* base = weights.row(0);
+    const T* start = weights.row(weights.features() - 1);
+    for (std::size_t at = 0; at < count; ++at) f[at] = bias ? start[classes[at]] : T(0);
     for (std::size_t p = 0; p < row.size(); ++p) {
-        T* u = base + row.index(p) * stride;
+        const T* u = base + row.index(p) * stride;
         const T x = row.value(p);
-        for (const Change<T>& change : changes) u[change.c] += x * change.delta;
+        for (std::size_t at = 0; at < count; ++at) f[at] += x * u[classes[at]];
     }
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "polymargin/block/registry.hpp"
@@ -11,6 +12,9 @@
 #include "polymargin/rows.hpp"
 
 namespace polymargin {
+
+template <class Rows>
+using RowOf = decltype(std::declval<Rows>().row(0, nullptr));
 
 template <class Rows>
 struct LinearProblem {

@@ -16,12 +16,11 @@ void visit_stream(const LinearProblem<Rows>& problem, const LinearOptions& optio
     Duals<T> duals(1, problem.k);
     Visitor<Rows> visitor(problem, norms, duals, weights);
     visitor.forget_duals();
+    Update<Rows> update(problem.k);
     for (std::size_t i = 0; i < problem.size(); ++i) {
-        const State state = visitor.prepare(i, T(0));
-        if (state.moves) {
-            visitor.improve(solver);
-        } else {
-            visitor.discard();
+        if (visitor.prepare(i, T(0)).moves) {
+            visitor.improve(solver, T(0), update);
+            update.apply(weights, problem.bias, 0, weights.stride());
         }
         if (i % 1024 == 1023 && observer.interrupted && observer.interrupted()) return;
     }

@@ -5,9 +5,10 @@
 //     max_p  g^T p - 1/2 |V(p)|^2,    V(p) = sum_i x_i (sum_c p_ic nu_c)^T,
 //
 // p over the variables strictly between their bounds (in a full simplex those with beta > 0, their
-// sum kept). H p costs what a sweep costs: scores under V, then V from the new direction. The
-// result is clipped to the bounds, and an exact line search between the old point and the clipped
-// one keeps the dual objective from falling. More and Toraldo (1991), with blocks.
+// sum kept). H p costs what a sweep costs: scores under V, and the residual that follows from them
+// is gathered into the next V while the row is at hand. The result is clipped to the bounds, and an
+// exact line search between the old point and the clipped one keeps the dual objective from
+// falling. More and Toraldo (1991), with blocks.
 #pragma once
 
 #include <span>
@@ -19,6 +20,7 @@
 #include "polymargin/linear/problem.hpp"
 #include "polymargin/linear/visitor.hpp"
 #include "polymargin/linear/weights.hpp"
+#include "polymargin/parallel.hpp"
 
 namespace polymargin {
 
@@ -28,27 +30,29 @@ public:
     using T = typename Rows::value_type;
 
     SubspaceStep(const LinearProblem<Rows>& problem, std::span<const T> norms, Duals<T>& duals,
-                 Weights<T>& weights)
+                 Weights<T>& weights, int threads)
         : problem_(problem),
           norms_(norms),
           duals_(duals),
           weights_(weights),
-          direction_weights_(problem.weight_rows(), problem.k),
-          scratch_(problem.rows.scratch_size()),
-          scores_(weights.stride()),
-          delta_(weights.stride()) {}
+          direction_weights_(problem.weight_rows(), problem.k) {
+        for (int t = 0; t < threads; ++t) workers_.emplace_back(problem);
+    }
 
     static constexpr int most_passes = 90;
 
     // Rounds of conjugate gradients over the given examples; between rounds the variables that
-    // left their bounds are fixed there. Returns the cost in visits.
-    double run(Visitor<Rows>& visitor, std::span<const std::uint32_t> examples) {
+    // left their bounds are fixed there. Where `interrupted` says so, ends with what is reached.
+    // Returns the cost in visits.
+    template <class Interrupted>
+    double run(Visitor<Rows>& visitor, std::span<const std::uint32_t> examples,
+               Interrupted&& interrupted) {
         constexpr int steps = 20;
         gather(visitor, examples);
         passes_ = 1;
         while (!entries_.empty() && passes_ + steps + 3 < most_passes) {
-            conjugate_gradients(steps);
-            if (fix() == 0) break;
+            conjugate_gradients(steps, interrupted);
+            if (fix() == 0 || interrupted()) break;
             restart();
         }
         clip();
@@ -57,6 +61,19 @@ public:
     }
 
 private:
+    // What a thread needs of its own.
+    struct Worker {
+        explicit Worker(const LinearProblem<Rows>& problem)
+            : gathered(problem.weight_rows(), problem.k),
+              row(problem.rows.scratch_size()),
+              scores(gathered.stride()),
+              delta(gathered.stride()) {}
+
+        Weights<T> gathered;  // its part of the next V
+        std::vector<T> row, scores, delta;
+        double sum = 0;
+    };
+
     struct Example {
         std::uint32_t i;
         std::uint32_t first, last;  // of its entries
@@ -91,63 +108,94 @@ private:
         }
     }
 
+    // Calls body(worker, example) for all examples and adds up what it returns.
+    template <class Body>
+    double for_all(Body&& body) {
+        const std::size_t threads = workers_.size();
+        run_crew(threads, [&](std::size_t t) {
+            Worker& worker = workers_[t];
+            worker.gathered.clear();
+            worker.sum = 0;
+            const std::size_t first = examples_.size() * t / threads;
+            const std::size_t last = examples_.size() * (t + 1) / threads;
+            for (std::size_t e = first; e < last; ++e) worker.sum += body(worker, examples_[e]);
+        });
+        passes_ += 1;
+        double sum = 0;
+        for (const Worker& worker : workers_) sum += worker.sum;
+        return sum;
+    }
+
+    // V <- keep V + what the workers gathered.
+    void turn(T keep) {
+        if (keep == 0) {
+            direction_weights_.clear();
+        } else {
+            direction_weights_.scale(keep);
+        }
+        for (const Worker& worker : workers_) direction_weights_.add(1, worker.gathered);
+    }
+
     // Preconditioned by 1/|x_i|^2.
-    void conjugate_gradients(int steps) {
-        double energy = 0;  // r^T M^-1 r
-        for (const Example& example : examples_) {
+    template <class Interrupted>
+    void conjugate_gradients(int steps, Interrupted&& interrupted) {
+        double energy = for_all([&](Worker& worker, const Example& example) {
             centre(example);
+            double part = 0;
             for (Entry& e : entries_of(example)) {
                 e.direction = e.residual / norms_[example.i];
-                energy += double(e.direction) * e.residual;
+                part += double(e.direction) * e.residual;
             }
-        }
-        direction_weights_.clear();
-        spread([](const Entry& e) { return e.direction; });
+            spread(worker, example, [](const Entry& e) { return e.direction; });
+            return part;
+        });
+        turn(0);
         const double enough = 1e-4 * energy;
-        for (int step = 0; step < steps && energy > enough; ++step) {
+        for (int step = 0; step < steps && energy > enough && !interrupted(); ++step) {
             const double curvature = squared_norm();
             if (!(curvature > 0)) break;
             const T alpha = T(energy / curvature);
-            double next = 0;
-            for (const Example& example : examples_) {
-                curve(example, alpha);
+            const double next = for_all([&](Worker& worker, const Example& example) {
+                curve(worker, example, alpha);
                 centre(example);
                 const T inverse = 1 / norms_[example.i];
+                double part = 0;
                 for (const Entry& e : entries_of(example)) {
-                    next += double(e.residual) * e.residual * inverse;
+                    part += double(e.residual) * e.residual * inverse;
                 }
-            }
+                spread(worker, example, [&](const Entry& e) { return e.residual * inverse; });
+                return part;
+            });
             const T beta = T(next / energy);
             energy = next;
-            if (step + 1 == steps) break;
-            direction_weights_.scale(beta);
             for (const Example& example : examples_) {
                 const T inverse = 1 / norms_[example.i];
                 for (Entry& e : entries_of(example)) {
                     e.direction = e.residual * inverse + beta * e.direction;
                 }
             }
-            spread([&, this](const Entry& e) { return e.residual; }, true);
+            turn(beta);
         }
     }
 
     // total += alpha p, residual -= alpha H p for one example.
-    void curve(const Example& example, T alpha) {
-        const auto row = problem_.rows.row(example.i, scratch_.data());
+    void curve(Worker& worker, const Example& example, T alpha) {
+        const auto row = problem_.rows.row(example.i, worker.row.data());
         const T* bias =
             problem_.bias ? direction_weights_.row(direction_weights_.features() - 1) : nullptr;
-        kernels::scores(row, direction_weights_, bias, scores_.data());
+        std::vector<T>& scores = worker.scores;
+        kernels::scores(row, direction_weights_, bias, scores.data());
         const Machine& machine = problem_.machine;
         const std::int32_t y = problem_.labels[example.i];
         T base = 0;  // nu_c^T v = base - v_c, nu_y^T v = v_y - base
         if (machine.relative) {
-            base = scores_[y];
+            base = scores[y];
         } else if (machine.zero_sum) {
-            for (int c = 0; c < problem_.k; ++c) base += scores_[c];
+            for (int c = 0; c < problem_.k; ++c) base += scores[c];
             base /= T(problem_.k);
         }
         for (Entry& e : entries_of(example)) {
-            const T v = e.c == y ? scores_[y] - base : base - scores_[e.c];
+            const T v = e.c == y ? scores[y] - base : base - scores[e.c];
             e.total += alpha * e.direction;
             e.residual = e.fixed ? 0 : e.residual - alpha * v;
         }
@@ -191,43 +239,50 @@ private:
 
     // The residual at the present total.
     void restart() {
-        direction_weights_.clear();
-        spread([](const Entry& e) { return e.total; });
-        for (const Example& example : examples_) {
+        direction_to_total();
+        for_all([&](Worker& worker, const Example& example) {
             for (Entry& e : entries_of(example)) {
                 e.residual = e.gradient;
                 e.direction = 0;
             }
-            curve(example, T(1));
-            for (Entry& e : entries_of(example))
+            curve(worker, example, T(1));
+            for (Entry& e : entries_of(example)) {
                 if (e.fixed) e.residual = 0;
-        }
+            }
+            return 0.0;
+        });
     }
 
-    // V += sum_i x_i (sum_c value_ic nu_c)^T, each example scaled by 1/|x_i|^2 if asked.
+    // V = sum_i x_i (sum_c total_ic nu_c)^T.
+    void direction_to_total() {
+        for_all([&](Worker& worker, const Example& example) {
+            spread(worker, example, [](const Entry& e) { return e.total; });
+            return 0.0;
+        });
+        turn(0);
+    }
+
+    // gathered += x_i (sum_c value_ic nu_c)^T.
     template <class Value>
-    void spread(Value&& value, bool preconditioned = false) {
+    void spread(Worker& worker, const Example& example, Value&& value) {
         const bool relative = problem_.machine.relative;
-        passes_ += 1;
-        for (const Example& example : examples_) {
-            const std::int32_t y = problem_.labels[example.i];
-            const T scale = preconditioned ? 1 / norms_[example.i] : T(1);
-            T own = 0;
-            for (const Entry& e : entries_of(example)) {
-                const T v = value(e) * scale;
-                if (relative || e.c == y) own += v;
-                if (e.c != y) delta_[e.c] = -v;
-            }
-            delta_[y] = own;
-            const auto row = problem_.rows.row(example.i, scratch_.data());
-            kernels::add_outer(row, delta_.data(), direction_weights_);
-            if (problem_.bias) {
-                T* u = direction_weights_.row(direction_weights_.features() - 1);
-                for (int c = 0; c < problem_.k; ++c) u[c] += delta_[c];
-            }
-            for (const Entry& e : entries_of(example)) delta_[e.c] = 0;
-            delta_[y] = 0;
+        const std::int32_t y = problem_.labels[example.i];
+        std::vector<T>& delta = worker.delta;
+        T own = 0;
+        for (const Entry& e : entries_of(example)) {
+            const T v = value(e);
+            if (relative || e.c == y) own += v;
+            if (e.c != y) delta[e.c] = -v;
         }
+        delta[y] = own;
+        const auto row = problem_.rows.row(example.i, worker.row.data());
+        kernels::add_outer(row, delta.data(), worker.gathered, 0, worker.gathered.stride());
+        if (problem_.bias) {
+            T* u = worker.gathered.row(worker.gathered.features() - 1);
+            for (int c = 0; c < problem_.k; ++c) u[c] += delta[c];
+        }
+        for (const Entry& e : entries_of(example)) delta[e.c] = 0;
+        delta[y] = 0;
     }
 
     // |V|^2, centred over classes where the machine is zero-sum.
@@ -254,8 +309,7 @@ private:
     void search() {
         double slope = 0;
         for (const Entry& e : entries_) slope += double(e.gradient) * e.total;
-        direction_weights_.clear();
-        spread([](const Entry& e) { return e.total; });
+        direction_to_total();
         const double curvature = squared_norm();
         if (!(slope > 0) || !(curvature > 0)) return;
         const T step = T(std::min(1.0, slope / curvature));
@@ -274,7 +328,7 @@ private:
     Weights<T> direction_weights_;  // V
     std::vector<Example> examples_;
     std::vector<Entry> entries_;
-    std::vector<T> scratch_, scores_, delta_;
+    std::vector<Worker> workers_;
     double passes_ = 0;
 };
 

@@ -34,12 +34,11 @@ void predict_scores(const Rows& rows, const T* coef, std::size_t k, std::ptrdiff
 // Copies dual variables, clipped to the bounds of the problem.
 template <class Rows, class T>
 void clip_into(const Duals<T>& from, const LinearProblem<Rows>& problem, Duals<T>& to) {
-    FeasibleRow row(problem.machine, problem.k);
     std::vector<DualEntry<T>> entries;
     for (std::size_t i = 0; i < from.size(); ++i) {
-        row.read(from, i, problem.labels[i], problem.upper[i]);
         entries.clear();
-        for (const auto& [c, beta] : row.entries()) entries.push_back({c, T(beta)});
+        for_each_feasible(problem.machine, from, i, problem.labels[i], problem.upper[i],
+                          [&](std::int32_t c, double beta) { entries.push_back({c, T(beta)}); });
         to.assign(i, entries);
     }
 }

@@ -1,5 +1,5 @@
-// One visit of an example: its scores, its block, and the update of dual variables and weights.
-// Each thread has a visitor of its own.
+// One visit of an example, all classes: its scores, its block problem, the new dual variables and
+// what they add to the weights. Each thread has a visitor of its own.
 #pragma once
 
 #include <span>
@@ -9,6 +9,7 @@
 #include "polymargin/duals.hpp"
 #include "polymargin/linear/kernels.hpp"
 #include "polymargin/linear/problem.hpp"
+#include "polymargin/linear/update.hpp"
 #include "polymargin/linear/weights.hpp"
 
 namespace polymargin {
@@ -17,18 +18,16 @@ template <class Rows>
 class Visitor {
 public:
     using T = typename Rows::value_type;
-    using RowView = decltype(std::declval<Rows>().row(0, nullptr));
+    using Move = typename ExampleBlock<T>::Move;
 
     Visitor(const LinearProblem<Rows>& problem, std::span<const T> norms, Duals<T>& duals,
-            Weights<T>& weights)
+            const Weights<T>& weights)
         : problem_(problem),
           norms_(norms),
           duals_(duals),
           weights_(weights),
           block_(problem.machine, problem.k),
-          scratch_(problem.rows.scratch_size()) {
-        entries_.reserve(problem.k);
-    }
+          scratch_(problem.rows.scratch_size()) {}
 
     // Keeps no dual variables: every example is met with beta = 0. `duals` has one row.
     void forget_duals() { forgets_ = true; }
@@ -44,32 +43,43 @@ public:
         return block_.prepare(y_, norms_[i], T(problem_.upper[i]), threshold);
     }
 
-    // Solves the prepared block and moves beta and the weights there.
+    // Solves the prepared block and moves the dual variables there; the weights are left to the
+    // update. Classes less than `near` of a gradient away from being positive are listed with
+    // those that are.
     template <class Solve>
-    void improve(Solve& solver) {
-        const auto& move = block_.solve(solver);
-        if (move.dense && duals_.flat()) {
-            write_flat(move.own_change, move.beta_own);
+    void improve(Solve& solver, T near, Update<Rows>& update) {
+        const Move& move = block_.solve(solver);
+        update.row = row_;
+        if (duals_.flat()) {
+            store_flat(move);
         } else {
-            if (move.dense) collect_changes();
-            write_changes(move.own_change, move.beta_own);
+            store_list(move, near);
         }
-        unload();
+        if (!move.dense && !duals_.flat() && 8 * block_.changes().size() < block_.size()) {
+            update.kind = Update<Rows>::Kind::few;
+            block_.changes().swap(update.few);
+            if (move.own_change != 0) update.few.push_back({y_, move.own_change, move.beta_own});
+            return;
+        }
+        std::vector<T>& delta = block_.delta();
+        if (!move.dense) {
+            std::fill(delta.begin(), delta.end(), T(0));
+            for (const auto& change : block_.changes()) delta[change.c] = change.delta;
+        }
+        delta[y_] = move.own_change;
+        if (problem_.machine.zero_sum) centre(delta.data());
+        update.kind = Update<Rows>::Kind::dense;
+        delta.swap(update.delta);
     }
 
     // Forgets the prepared block without solving it.
-    void discard() { unload(); }
+    void discard() {
+        if (duals_.flat()) return;
+        duals_.for_each(i_, [&](std::int32_t c, T) { block_.beta()[c] = 0; });
+    }
 
     Report report() const { return block_.report(); }
     const ExampleBlock<T>& block() const { return block_; }
-
-    void prefetch(std::size_t i) const {
-        problem_.rows.prefetch(i);
-        duals_.prefetch(i);
-        __builtin_prefetch(&norms_[i]);
-        __builtin_prefetch(&problem_.upper[i]);
-        __builtin_prefetch(&problem_.labels[i]);
-    }
 
 private:
     void load() {
@@ -82,89 +92,32 @@ private:
         }
     }
 
-    void unload() {
-        if (!duals_.flat()) {
-            duals_.for_each(i_, [&](std::int32_t c, T) { block_.beta()[c] = 0; });
-        }
-        if (forgets_) duals_.assign(i_, {});
-    }
-
-    void write_flat(T own_change, T beta_own) {
+    void store_flat(const Move& move) {
+        if (forgets_) return;
         T* beta = duals_.flat_row(i_);
-        T* delta = block_.delta();
-        std::copy_n(block_.new_beta(), problem_.k, beta);
-        beta[y_] = beta_own;
-        delta[y_] = own_change;
-        add_outer();
-    }
-
-    void collect_changes() {
-        auto& changes = block_.changes();
-        T* delta = block_.delta();
-        changes.clear();
-        simd::for_each_pack<T>(block_.size(), [&]<class P>(std::size_t at, P) {
-            const P moved = simd::load<P>(delta + at);
-            std::uint32_t bits = simd::bits_above(simd::max(moved, -moved), T(0));
-            for (; bits; bits &= bits - 1) {
-                const int c = static_cast<int>(at) + std::countr_zero(bits);
-                changes.push_back({c, delta[c], block_.new_beta()[c]});
-                delta[c] = 0;
-            }
-        });
-    }
-
-    // changes() holds those of the other classes, by ascending class.
-    void write_changes(T own_change, T beta_own) {
-        auto& changes = block_.changes();
-        if (changes.empty() && own_change == 0) return;
-        store(beta_own);
-        if (own_change != 0) changes.push_back({y_, own_change, beta_own});
-        if (!duals_.flat() && changes.size() * 8 < block_.size()) {
-            kernels::add_outer<T>(row_, std::span<const Change<T>>(changes), weights_);
-            if (problem_.bias) {
-                T* u = weights_.row(weights_.features() - 1);
-                for (const auto& change : changes) u[change.c] += change.delta;
-            }
-            return;
+        if (move.dense) {
+            std::copy_n(block_.new_beta(), problem_.k, beta);
+        } else {
+            for (const auto& change : block_.changes()) beta[change.c] = change.beta;
         }
-        T* delta = block_.delta();
-        for (const auto& change : changes) delta[change.c] = change.delta;
-        add_outer();
-        std::fill_n(delta, block_.size(), T(0));
+        beta[y_] = move.beta_own;
     }
 
-    // The old row merged with the changes; entries that became 0 are dropped.
-    void store(T beta_own) {
-        const auto& changes = block_.changes();
-        if (duals_.flat()) {
-            T* beta = duals_.flat_row(i_);
-            for (const auto& change : changes) beta[change.c] = change.beta;
-            beta[y_] = beta_own;
-            return;
-        }
-        T* beta = block_.beta();
-        for (const auto& change : changes) beta[change.c] = change.beta;
-        beta[y_] = beta_own;
+    // A machine with a variable of the own class always lists it.
+    void store_list(const Move& move, T near) {
+        if (forgets_) return;
         entries_.clear();
-        std::int32_t next = 0;  // first class not yet taken
-        const auto take = [&](std::int32_t c) {
-            if (c < next) return;
-            next = c + 1;
-            if (beta[c] != 0) entries_.push_back({c, beta[c]});
-        };
-        auto change = changes.begin();
-        const auto take_until = [&](std::int32_t c) {
-            while (change != changes.end() && change->c <= c) {
-                if (y_ < change->c) take(y_);
-                take((change++)->c);
+        bool own = problem_.machine.has_own;  // still to be listed
+        block_.for_each_near(near, [&](std::int32_t c, T beta) {
+            if (own && y_ < c) {
+                entries_.push_back({y_, move.beta_own});
+                own = false;
             }
-            if (y_ <= c) take(y_);
-            if (c < problem_.k) take(c);
-        };
-        duals_.for_each(i_, [&](std::int32_t c, T) { take_until(c); });
-        take_until(problem_.k);
+            entries_.push_back({c, beta});
+        });
+        if (own) entries_.push_back({y_, move.beta_own});
+        discard();
         duals_.assign(i_, entries_);
-        beta[y_] = 0;
     }
 
     // Single precision would lose the small centred weights of a zero-sum machine beside their
@@ -176,21 +129,10 @@ private:
         for (int c = 0; c < problem_.k; ++c) delta[c] -= mean;
     }
 
-    void add_outer() {
-        T* delta = block_.delta();
-        if (problem_.machine.zero_sum) centre(delta);
-        kernels::add_outer(row_, delta, weights_);
-        if (!problem_.bias) return;
-        T* u = weights_.row(weights_.features() - 1);
-        simd::for_each_pack<T>(block_.size(), [&]<class P>(std::size_t at, P) {
-            simd::store(u + at, simd::load<P>(u + at) + simd::load<P>(delta + at));
-        });
-    }
-
     const LinearProblem<Rows>& problem_;
     std::span<const T> norms_;
     Duals<T>& duals_;
-    Weights<T>& weights_;
+    const Weights<T>& weights_;
     ExampleBlock<T> block_;
     std::vector<T> scratch_;
     std::vector<DualEntry<T>> entries_;
@@ -199,7 +141,7 @@ private:
     // The prepared example.
     std::size_t i_ = 0;
     std::int32_t y_ = 0;
-    RowView row_{};
+    RowOf<Rows> row_{};
 };
 
 }  // namespace polymargin

@@ -34,6 +34,15 @@ public:
 
     void clear() { std::memset(data_, 0, features_ * stride_ * sizeof(T)); }
 
+    // The classes first <= c < last; writes only what is not 0, to leave untouched pages so.
+    void clear(std::size_t first, std::size_t last) {
+        for (std::size_t j = 0; j < features_; ++j) {
+            for (std::size_t c = first; c < last; ++c) {
+                if (row(j)[c] != 0) row(j)[c] = 0;
+            }
+        }
+    }
+
     void scale(T factor) {
         for (std::size_t at = 0; at < features_ * stride_; ++at) data_[at] *= factor;
     }

@@ -1,0 +1,104 @@
+// The cheap visit of an example: only the classes in its list of dual variables, that is the
+// positive ones and those that were close to it when the example was last visited in full.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "polymargin/block/example.hpp"
+#include "polymargin/duals.hpp"
+#include "polymargin/linear/kernels.hpp"
+#include "polymargin/linear/problem.hpp"
+#include "polymargin/linear/update.hpp"
+#include "polymargin/linear/weights.hpp"
+
+namespace polymargin {
+
+template <class Rows>
+class ListedVisitor {
+public:
+    using T = typename Rows::value_type;
+
+    ListedVisitor(const LinearProblem<Rows>& problem, std::span<const T> norms, Duals<T>& duals,
+                  const Weights<T>& weights)
+        : problem_(problem),
+          norms_(norms),
+          duals_(duals),
+          weights_(weights),
+          block_(problem.machine, problem.k + 1),
+          scratch_(problem.rows.scratch_size()) {}
+
+    // A long list costs more than all classes in order; the mean over classes needs them all.
+    bool pays(std::size_t i) const {
+        return !problem_.machine.zero_sum && duals_.listed(i) &&
+               8 * duals_.list(i).size() <= static_cast<std::size_t>(problem_.k);
+    }
+
+    State prepare(std::size_t i, T threshold) {
+        list_ = duals_.list(i);
+        if (list_.empty()) return {0, false, false};
+        y_ = problem_.labels[i];
+        row_ = problem_.rows.row(i, scratch_.data());
+        const std::int32_t own = load();
+        block_.restrict_to(static_cast<int>(classes_.size()));
+        kernels::scores_of<T>(row_, weights_, problem_.bias, classes_, block_.scores());
+        return block_.prepare(own, norms_[i], T(problem_.upper[i]), threshold);
+    }
+
+    template <class Solve>
+    void improve(Solve& solver, Update<Rows>& update) {
+        const auto& move = block_.solve(solver);
+        update.kind = Update<Rows>::Kind::few;
+        update.row = row_;
+        update.few.clear();
+        const auto change = [&](std::size_t at, T delta, T beta) {
+            list_[at].value = beta;
+            update.few.push_back({classes_[at], delta, beta});
+        };
+        if (move.dense) {
+            for (std::size_t at = 0; at < list_.size(); ++at) {
+                const T delta = block_.delta()[at];
+                if (delta != 0 && classes_[at] != y_) change(at, delta, block_.new_beta()[at]);
+            }
+        } else {
+            for (const auto& [at, delta, beta] : block_.changes()) change(at, delta, beta);
+        }
+        if (move.own_change == 0) return;
+        if (problem_.machine.has_own) list_[own_].value = move.beta_own;
+        update.few.push_back({y_, move.own_change, move.beta_own});
+    }
+
+private:
+    // The listed classes and then the own one, unless it is among them; returns its place.
+    std::int32_t load() {
+        classes_.clear();
+        T* beta = block_.beta();
+        own_ = list_.size();
+        for (const auto& [c, value] : list_) {
+            if (c == y_) own_ = classes_.size();
+            beta[classes_.size()] = value;
+            classes_.push_back(c);
+        }
+        if (own_ == list_.size()) {
+            beta[own_] = 0;
+            classes_.push_back(y_);
+        }
+        return static_cast<std::int32_t>(own_);
+    }
+
+    const LinearProblem<Rows>& problem_;
+    std::span<const T> norms_;
+    Duals<T>& duals_;
+    const Weights<T>& weights_;
+    ExampleBlock<T> block_;
+    std::vector<T> scratch_;
+
+    // The prepared example.
+    std::span<DualEntry<T>> list_;
+    std::vector<std::int32_t> classes_;
+    std::size_t own_ = 0;
+    std::int32_t y_ = 0;
+    RowOf<Rows> row_{};
+};
+
+}  // namespace polymargin
