@@ -44,6 +44,7 @@ struct Block {
     // Simplex only: z and z_own are given less `offset`, about max_c z_c, so that small b survive
     // beside large gradients; thresholds are less the offset, too.
     T largest;  // max_c z_c, less the offset
+    T lowest;   // a bound of the threshold from below, less the offset
     T offset;
 
     T clip_own(T value) const { return std::clamp(value, T(0), upper_own); }

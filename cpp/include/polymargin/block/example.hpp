@@ -92,7 +92,7 @@ public:
 
     // Solves the prepared block problem.
     template <class Solve>
-    const Move& solve(Solve& solver) {
+    const Move& solve(Solve&& solver) {
         if (q_ == 0) {
             move_linear();
         } else {
@@ -266,6 +266,7 @@ private:
                   .imbalance = imbalance.value(),
                   .free = free,
                   .largest = 0,
+                  .lowest = 0,
                   .offset = 0};
         State state{double(gap.value()), moves != 0, near == 0};
         if (machine_.has_own) {
@@ -352,6 +353,7 @@ private:
                   .imbalance = 0,
                   .free = 0,
                   .largest = list_largest,
+                  .lowest = floor - offset,
                   .offset = offset};
         const bool corner = list_ == 1 && positive == 1 && beta_own_ == 0 &&
                             beta_[classes_[0]] == C_ && largest - capacity > threshold &&

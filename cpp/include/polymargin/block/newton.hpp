@@ -132,18 +132,24 @@ Thresholds<T> newton_box(const Block<T>& block) {
     return {T(shift), T(-shift)};
 }
 
+// Steps below this only move theta among its neighbours.
+template <class T>
+double smallest_step(T theta) {
+    return 2 * double(std::numeric_limits<T>::epsilon()) * std::abs(double(theta));
+}
+
 // h(theta) = capacity, by Newton steps from the left.
 template <class T>
 T project(const Block<T>& block, T theta) {
     const double C = block.capacity;
-    theta = std::max(theta, T(block.largest - C));
+    theta = std::max({theta, T(block.largest - C), block.lowest});
     for (int step = 0; step < 200; ++step) {
         const ClippedSums sums = clipped_sums(block.z, block.size, theta, block.upper);
         const double excess = sums.sum - C;
         if (excess <= std::numeric_limits<T>::epsilon() * C || sums.free == 0) break;
-        const T next = T(theta + excess / sums.free);
-        if (next == theta) break;
-        theta = next;
+        const double move = excess / sums.free;
+        theta = T(theta + move);
+        if (move <= smallest_step(theta)) break;
     }
     return theta;
 }
@@ -155,13 +161,17 @@ Thresholds<T> newton_simplex(const Block<T>& block) {
     T theta = T(rho * (C - B) - block.offset);
     ClippedSums sums = clipped_sums(block.z, block.size, theta, block.upper);
     if (sums.sum >= C) return {project(block, theta), T(0)};
+    if (block.lowest < theta && rho > 0) {
+        theta = block.lowest;
+        sums = clipped_sums(block.z, block.size, theta, block.upper);
+    }
     const double tolerance = std::numeric_limits<T>::epsilon() * (std::abs(B) + sums.sum);
     for (int step = 0; step < 200; ++step) {
         const double lambda = double(theta) + block.offset - rho * (sums.sum - B);
         if (std::abs(lambda) <= tolerance) break;
-        const T next = T(theta - lambda / (1 + rho * sums.free));
-        if (next == theta) break;
-        theta = next;
+        const double move = -lambda / (1 + rho * sums.free);
+        theta = T(theta + move);
+        if (std::abs(move) <= smallest_step(theta)) break;
         sums = clipped_sums(block.z, block.size, theta, block.upper);
     }
     return {theta, T(0)};

@@ -71,11 +71,14 @@ public:
             if (has_lists_) gap = listed_sweeps(gap);
             if (second_order_) accelerate();
             if (stopped_ || wait(gap)) continue;
+            if (gap <= goal()) {
+                converged = certify();
+                accept_ *= 0.9;
+            }
+            if (converged) break;
             check();
             if (exhausted()) break;
-            if (!reached(last_gap_, violation_)) continue;
-            converged = certify();
-            accept_ *= 0.5;
+            if (reached(last_gap_, violation_)) converged = certify();
         }
         if (!converged) converged = certify();
         return {certificate_, static_cast<std::int64_t>(std::ceil(visits_ / n)), converged};
@@ -87,7 +90,7 @@ private:
         return gap <= options_.tol * primal_;
     }
 
-    // The gap at which a check promises to be the last.
+    // The gap, as a sweep meets it, at which a certificate is worth its time.
     double goal() const {
         return options_.stopping == Stopping::gap ? accept_ * options_.tol * primal_ : 0;
     }
@@ -268,7 +271,7 @@ private:
     int swept_ = 0;
 
     double budget_ = 0, visits_ = 0, refreshed_ = 0;
-    double accept_ = 0.9;  // fraction of the tolerance the sweeps aim for
+    double accept_ = 1.05;  // fraction of the tolerance the sweeps aim for
     T threshold_ = std::numeric_limits<T>::infinity();
     double primal_ = 0, last_gap_ = std::numeric_limits<double>::infinity(), violation_ = 0;
     double best_gap_ = std::numeric_limits<double>::infinity();
