@@ -34,5 +34,8 @@ NB_MODULE(POLYMARGIN_MODULE, module) {
     module.def("cpu_levels", &cpu_levels);
     polymargin::python::bind_rows(module);
     polymargin::python::bind_block(module);
+    polymargin::python::bind_duals(module);
     polymargin::python::bind_linear(module);
+    polymargin::python::bind_stream(module);
+    polymargin::python::bind_predict(module);
 }

@@ -49,7 +49,10 @@ nb::object to_numpy(std::vector<T>&& items) {
 }
 
 void bind_rows(nb::module_& module);
-void bind_linear(nb::module_& module);
 void bind_block(nb::module_& module);
+void bind_duals(nb::module_& module);
+void bind_linear(nb::module_& module);
+void bind_stream(nb::module_& module);
+void bind_predict(nb::module_& module);
 
 }  // namespace polymargin::python

@@ -23,6 +23,7 @@ struct Shape {
     bool bias = true;
     std::uint64_t seed = 1;
     std::size_t zero_rows = 0;
+    double density = 0.7;
 };
 
 // Overlapping classes around random centres.
@@ -30,7 +31,7 @@ class Data {
 public:
     explicit Data(const Shape& shape) : shape(shape), upper(shape.n, shape.C) {
         Random random(shape.seed);
-        const auto [n, d, k, C, bias, seed, zero_rows] = shape;
+        const auto [n, d, k, C, bias, seed, zero_rows, density] = shape;
         std::vector<double> centres(k * d);
         for (double& value : centres) value = normal(random);
         labels.resize(n);
@@ -38,7 +39,7 @@ public:
         for (std::size_t i = 0; i < n; ++i) {
             labels[i] = static_cast<std::int32_t>(i % k);
             for (std::size_t j = 0; j < d; ++j) {
-                const bool drop = i < zero_rows || random.below(10) < 3;
+                const bool drop = i < zero_rows || random.below(1000) >= 1000 * density;
                 const double value = centres[labels[i] * d + j] + normal(random);
                 values[i * d + j] = drop ? 0.0f : static_cast<float>(value);
             }

@@ -25,6 +25,45 @@ TEST(threads, reach_the_optimum) {
     }
 }
 
+// Sparse rows, many classes: sweeps in rounds, which do not depend on the number of threads.
+TEST(threads, share_a_sweep) {
+    const Shape shape{.n = 1200, .d = 600, .k = 40, .C = 0.5, .bias = false, .density = 0.05};
+    const Data data(shape);
+    const Sparse rows = data.rows<Sparse>();
+    LinearOptions options = tight(shape);
+    options.shared_from = 0;
+    for (const Machine& machine : registered_machines) {
+        context() = machine.name;
+        const auto problem = data.problem(rows, machine);
+        options.threads = 2;
+        const auto two = fit(problem, options);
+        check_optimal(problem, two, options.tol);
+        options.threads = 3;
+        const auto three = fit(problem, options);
+        CHECK(three.outcome.n_iter == two.outcome.n_iter);
+        CHECK_CLOSE(three.outcome.certificate.primal, two.outcome.certificate.primal, 1e-12);
+        options.threads = 1;
+        CHECK(fit(problem, options).outcome.converged);
+    }
+}
+
+TEST(threads, crew_runs_all_at_once) {
+    for (const std::size_t threads : {1, 2, 4}) {
+        Barrier barrier(threads);
+        std::vector<int> rounds(threads);
+        std::atomic<int> sum{0};
+        run_crew(threads, [&](std::size_t t) {
+            for (int round = 0; round < 100; ++round) {
+                ++rounds[t];
+                barrier.wait();
+                for (const int other : rounds) sum += other == round + 1;
+                barrier.wait();
+            }
+        });
+        CHECK(sum == static_cast<int>(100 * threads * threads));
+    }
+}
+
 TEST(threads, more_than_there_is_work) {
     const Shape shape{.n = 3, .k = 3};
     const Data data(shape);

@@ -63,7 +63,7 @@ public:
         }
     }
 
-    void prefetch(std::size_t i) const {
+    [[gnu::always_inline]] void prefetch(std::size_t i) const {
         if (flat()) {
             __builtin_prefetch(flat_row(i));
             __builtin_prefetch(flat_row(i) + k_ - 1);
@@ -71,8 +71,11 @@ public:
             __builtin_prefetch(&rows_[i]);
         }
     }
-    void prefetch_contents(std::size_t i) const {
-        if (!flat()) __builtin_prefetch(rows_[i].memory.get());
+    [[gnu::always_inline]] void prefetch_contents(std::size_t i) const {
+        if (flat() || rows_[i].count == 0) return;
+        const std::byte* memory = rows_[i].memory.get();
+        __builtin_prefetch(memory);
+        __builtin_prefetch(memory + rows_[i].count * sizeof(DualEntry<T>) - 1);
     }
 
     // Sets row i to these entries, which ascend by class.

@@ -7,7 +7,7 @@
 namespace polymargin {
 
 // Asks for the first cache lines; the hardware follows a longer run by itself.
-inline void prefetch_lines(const void* first, std::size_t bytes) {
+[[gnu::always_inline]] inline void prefetch_lines(const void* first, std::size_t bytes) {
     const char* line = static_cast<const char*>(first);
     for (std::size_t at = 0; at < bytes && at < 2048; at += 64) __builtin_prefetch(line + at);
 }
@@ -60,11 +60,11 @@ public:
         return {scratch, d_};
     }
 
-    void prefetch(std::size_t i) const {
+    [[gnu::always_inline]] void prefetch(std::size_t i) const {
         const T* first = data_ + static_cast<std::ptrdiff_t>(i) * row_stride_;
         if (column_stride_ == 1) prefetch_lines(first, d_ * sizeof(T));
     }
-    void prefetch_contents(std::size_t) const {}
+    [[gnu::always_inline]] void prefetch_contents(std::size_t) const {}
 
 private:
     const T* data_;
@@ -93,8 +93,8 @@ public:
         return {values_ + first, indices_ + first, last - first};
     }
 
-    void prefetch(std::size_t i) const { __builtin_prefetch(&offsets_[i]); }
-    void prefetch_contents(std::size_t i) const {
+    [[gnu::always_inline]] void prefetch(std::size_t i) const { __builtin_prefetch(&offsets_[i]); }
+    [[gnu::always_inline]] void prefetch_contents(std::size_t i) const {
         const auto first = static_cast<std::size_t>(offsets_[i]);
         const auto count = static_cast<std::size_t>(offsets_[i + 1]) - first;
         prefetch_lines(values_ + first, count * sizeof(T));

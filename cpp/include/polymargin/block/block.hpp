@@ -25,7 +25,7 @@ namespace polymargin {
 
 template <class T>
 struct Block {
-    T* z;           // of the other classes; the padding holds -infinity
+    T* z;           // of the other classes; lanes without a variable lie far below all others
     const T* beta;  // their current values, b_old = q beta
     T q;
     std::size_t size;    // number of lanes, padded

@@ -98,7 +98,15 @@ public:
         } else {
             const Thresholds<T> thresholds = solver(block_);
             shift_ = thresholds.other;
-            machine_.simplex() ? move_simplex(thresholds) : move_box(thresholds);
+            if (!machine_.simplex()) {
+                move_all(thresholds, block_.upper, upper_, block_.upper_own, upper_own_);
+            } else if (lists()) {
+                move_listed(thresholds);
+            } else {
+                const T full = block_.capacity * nearly;
+                move_all(thresholds, full, C_, machine_.has_own ? full : T(0),
+                         machine_.has_own ? C_ : T(0));
+            }
         }
         return move_;
     }
@@ -145,13 +153,13 @@ public:
             for (int c = 0; c < k_; ++c) {
                 if (z_[c] > 0) body(c, z_[c]);
             }
-        } else if (machine_.simplex()) {
+        } else if (machine_.simplex() && lists()) {
             for (int at = 0; at < list_; ++at) {
                 const T b = list_z_[at] - shift_;
                 if (b > -near) body(classes_[at], beta_of(b));
             }
         } else {
-            const T base = base_, q = q_, floor = shift_ - near;
+            const T base = base_, q = q_, floor = shift_ + block_.offset - near;
             simd::for_each_pack<T>(size_, [&]<class P>(std::size_t at, P) {
                 const P b = q * simd::load<P>(beta_.data() + at);
                 const P z = simd::load<P>(f_.data() + at) + base + b;
@@ -281,8 +289,8 @@ private:
         return state;
     }
 
-    // Only the classes above a lower bound of the threshold, those near it and those with b > 0
-    // enter the block problem, as a list.
+    // A few classes enter the block problem as they are. Of many, those above a lower bound of the
+    // threshold, those near it and those with b > 0 do, as a list.
     State prepare_simplex(T threshold) {
         const T base = base_, q = q_, capacity = q_ * C_;
         simd::Largest<T> top(never), steep(never);
@@ -301,10 +309,9 @@ private:
         const T largest = top.value(), total = q * sum.value(), b_own = q * beta_own_;
         const T steepest = std::max({T(0), own_gradient_, steep.value()});
         const T slack = C_ - sum.value() - beta_own_;
-        T lowest = slack > (1 - rounded) * C_ ? T(0) : steepest;
-        if (beta_own_ > 0) lowest = std::min(lowest, own_gradient_);
         steepest_ = steepest;
-        lowest_ = lowest;
+        lowest_ = slack > (1 - rounded) * C_ ? T(0) : steepest;
+        if (beta_own_ > 0) lowest_ = std::min(lowest_, own_gradient_);
         list_ = 0;
         if (positive == 0 && b_own == 0 && steepest == 0) {
             return {0, false, std::max(largest, own_gradient_) < -threshold};
@@ -312,35 +319,12 @@ private:
         const T floor = lowest_threshold(largest, positive_sum.value(), positive, total, b_own);
         const T margin = threshold < capacity ? threshold : T(0);
         const T offset = std::max(largest, own_gradient_ + b_own);
-        T gap = slack * steepest, list_largest = never;
-        if (machine_.has_own) gap += beta_own_ * (steepest - own_gradient_);
-        simd::for_each_pack<T>(size_, [&]<class P>(std::size_t at, P) {
-            const P beta = simd::load<P>(beta_.data() + at);
-            const P z = simd::load<P>(f_.data() + at) + base + q * beta;
-            std::uint32_t bits = simd::bits_above(z, floor - margin) | simd::bits_above(beta, T(0));
-            for (; bits; bits &= bits - 1) {
-                const int c = static_cast<int>(at) + std::countr_zero(bits);
-                const T g = f_[c] + base;
-                gap += beta_[c] * (steepest - g);
-                if (beta_[c] > 0) lowest = std::min(lowest, g);
-                classes_[list_] = c;
-                list_beta_[list_] = beta_[c];
-                list_z_[list_] = (g - offset) + q * beta_[c];
-                list_largest = std::max(list_largest, list_z_[list_++]);
-            }
-        });
-        lowest_ = lowest;
-        const std::size_t size = simd::padded<T>(list_);
-        for (std::size_t at = list_; at < size; ++at) {
-            list_z_[at] = -std::numeric_limits<T>::infinity();
-            list_beta_[at] = 0;
-        }
         constexpr T infinity = std::numeric_limits<T>::infinity();
-        block_ = {.z = list_z_.data(),
-                  .beta = list_beta_.data(),
+        block_ = {.z = z_.data(),
+                  .beta = beta_.data(),
                   .q = q,
-                  .size = size,
-                  .count = list_,
+                  .size = size_,
+                  .count = k_,
                   .k = k_,
                   .z_own = (own_gradient_ - offset) + b_own,
                   .b_own = b_own,
@@ -352,13 +336,77 @@ private:
                   .simplex = true,
                   .imbalance = 0,
                   .free = 0,
-                  .largest = list_largest,
+                  .largest = 0,
                   .lowest = floor - offset,
                   .offset = offset};
-        const bool corner = list_ == 1 && positive == 1 && beta_own_ == 0 &&
-                            beta_[classes_[0]] == C_ && largest - capacity > threshold &&
+        T gap = slack * steepest;
+        if (machine_.has_own) gap += beta_own_ * (steepest - own_gradient_);
+        int candidates = 0;
+        if (lists()) {
+            gap += list_candidates(floor - margin);
+            candidates = list_;
+        } else {
+            gap += shift_all(floor - margin, candidates);
+        }
+        const bool corner = candidates == 1 && positive == 1 && sum.value() == C_ &&
+                            beta_own_ == 0 && largest - capacity > threshold &&
                             own_gradient_ < largest - capacity - threshold;
         return {gap, gap > 0, corner && margin == threshold};
+    }
+
+    bool lists() const { return size_ > 64; }
+
+    // z of all classes less the offset; returns sum_c beta_c (steepest - g_c).
+    T shift_all(T floor, int& candidates) {
+        const T base = base_, q = q_, offset = block_.offset, steepest = steepest_;
+        simd::Sum<T> gap;
+        simd::Largest<T> lowest(-lowest_), largest(never);
+        simd::for_each_pack<T>(size_, [&]<class P>(std::size_t at, P) {
+            const P beta = simd::load<P>(beta_.data() + at);
+            const P g = simd::load<P>(f_.data() + at) + base;
+            const P z = (g - offset) + q * beta;
+            simd::store(z_.data() + at, z);
+            largest.add(z);
+            gap.add(beta * (steepest - g));
+            lowest.add(beta > 0 ? -g : simd::splat<P>(never));
+            candidates +=
+                std::popcount(simd::bits_above(g + q * beta, floor) | simd::bits_above(beta, T(0)));
+        });
+        lowest_ = -lowest.value();
+        block_.largest = largest.value();
+        return gap.value();
+    }
+
+    // The same for the listed classes.
+    T list_candidates(T floor) {
+        const T base = base_, q = q_, offset = block_.offset, steepest = steepest_;
+        T gap = 0, lowest = lowest_, largest = never;
+        simd::for_each_pack<T>(size_, [&]<class P>(std::size_t at, P) {
+            const P beta = simd::load<P>(beta_.data() + at);
+            const P z = simd::load<P>(f_.data() + at) + base + q * beta;
+            std::uint32_t bits = simd::bits_above(z, floor) | simd::bits_above(beta, T(0));
+            for (; bits; bits &= bits - 1) {
+                const int c = static_cast<int>(at) + std::countr_zero(bits);
+                const T g = f_[c] + base;
+                gap += beta_[c] * (steepest - g);
+                if (beta_[c] > 0) lowest = std::min(lowest, g);
+                classes_[list_] = c;
+                list_beta_[list_] = beta_[c];
+                list_z_[list_] = (g - offset) + q * beta_[c];
+                largest = std::max(largest, list_z_[list_++]);
+            }
+        });
+        lowest_ = lowest;
+        block_.z = list_z_.data();
+        block_.beta = list_beta_.data();
+        block_.size = simd::padded<T>(list_);
+        block_.count = list_;
+        block_.largest = largest;
+        for (std::size_t at = list_; at < block_.size; ++at) {
+            list_z_[at] = -std::numeric_limits<T>::infinity();
+            list_beta_[at] = 0;
+        }
+        return gap;
     }
 
     // A bound of the threshold theta from below. With h(theta) = sum_c (z_c - theta)_+, which no
@@ -380,9 +428,9 @@ private:
                            (std::abs(largest) + std::abs(positive_sum) + capacity);
     }
 
-    // beta <- clip(z - thresholds)/q in a box.
-    void move_box(const Thresholds<T>& thresholds) {
-        const T bound = block_.upper, upper = upper_, inverse = 1 / q_, shift = thresholds.other;
+    // beta <- clip(z - thresholds)/q; `upper` where q beta reaches `bound`.
+    void move_all(const Thresholds<T>& thresholds, T bound, T upper, T bound_own, T upper_own) {
+        const T inverse = 1 / q_, shift = thresholds.other;
         const bool relative = machine_.relative;
         simd::Sum<T> sum;
         simd::for_each_pack<T>(size_, [&]<class P>(std::size_t at, P) {
@@ -394,19 +442,16 @@ private:
             if (relative) sum.add(moved);
         });
         const T own = block_.z_own - thresholds.own;
-        const T beta_own = own <= 0 ? T(0) : own < block_.upper_own ? own * inverse : upper_own_;
+        const T beta_own = own <= 0 ? T(0) : own < bound_own ? own * inverse : upper_own;
         move_ = {.dense = true,
                  .own_change = relative ? -sum.value() : beta_own - beta_own_,
                  .beta_own = beta_own};
     }
 
     // In a simplex, where C is met up to rounding.
-    T beta_of(T b) const {
-        constexpr T nearly = 1 - 4 * std::numeric_limits<T>::epsilon();
-        return b <= 0 ? T(0) : b >= block_.capacity * nearly ? C_ : b / q_;
-    }
+    T beta_of(T b) const { return b <= 0 ? T(0) : b >= block_.capacity * nearly ? C_ : b / q_; }
 
-    void move_simplex(const Thresholds<T>& thresholds) {
+    void move_listed(const Thresholds<T>& thresholds) {
         changes_.clear();
         T sum = 0;
         for (int at = 0; at < list_; ++at) {
@@ -416,7 +461,7 @@ private:
             changes_.push_back({c, -moved, beta});
             sum += moved;
         }
-        const T beta_own = block_.upper_own > 0 ? beta_of(block_.z_own - thresholds.own) : T(0);
+        const T beta_own = machine_.has_own ? beta_of(block_.z_own - thresholds.own) : T(0);
         move_ = {.dense = false,
                  .own_change = machine_.relative ? sum : beta_own - beta_own_,
                  .beta_own = beta_own};
@@ -450,6 +495,7 @@ private:
     }
 
     // A bound that is missed by rounding counts as reached.
+    static constexpr T nearly = 1 - 4 * std::numeric_limits<T>::epsilon();
     static constexpr T rounded = 1 - 64 * std::numeric_limits<T>::epsilon();
 
     Report report_box() const {

@@ -123,8 +123,7 @@ private:
             .near = std::isinf(threshold_) ? T(0) : threshold_ / 2,
             .negligible = options_.stopping == Stopping::gap ? 0.1 * share : 0};
         random_.shuffle(std::span(order_).first(active_));
-        CompensatedSum gap;
-        double weight = 0;
+        double gap = 0, weight = 0;
         std::size_t kept = 0;
         sweep_.run(std::span(order_).first(visits), plan, [&](std::size_t at, const State& state) {
             gap += state.gap;
@@ -133,10 +132,10 @@ private:
             return interrupted(at);
         });
         visits_ += static_cast<double>(visits);
-        if (listed) return gap.value();
+        if (listed) return gap;
         if (visits == active_) active_ = kept;
-        threshold_ = T(0.5 * gap.value() / weight);
-        return gap.value();
+        threshold_ = T(0.5 * gap / weight);
+        return gap;
     }
 
     bool shrinks(const State& state) const { return options_.shrinking && state.stable; }
@@ -146,9 +145,9 @@ private:
         double listed = gap;
         for (int s = 0; s < 5 && !stopped_ && visits_ < budget_; ++s) {
             listed = std::min(listed, sweep(true));
-            if (listed < 0.3 * gap || listed < 0.8 * goal()) break;
+            if (listed < 0.3 * gap || listed <= goal()) break;
         }
-        return std::min(gap, 1.3 * listed);  // classes that are not listed have a gap, too
+        return listed;
     }
 
     // Every few sweeps, once the bounds of most examples are settled, a step of second order.

@@ -49,6 +49,7 @@ struct LinearOptions {
     bool shrinking = true;
     std::uint64_t seed = 0;
     int threads = 1;
+    double shared_from = 1e7;  // number of dual variables from which threads share a sweep
 };
 
 // One check of the whole problem.

@@ -8,7 +8,6 @@
 // mean overlap, and where that makes it too short for threads, the sweep stays on one.
 #pragma once
 
-#include <atomic>
 #include <cmath>
 #include <exception>
 #include <mutex>
@@ -42,7 +41,7 @@ public:
                                       {problem, norms, duals, weights},
                                       BlockSolver<T>(options.block, options.seed + t)});
         }
-        if (options.threads > 1) choose_round();
+        if (options.threads > 1) choose_round(options.shared_from);
     }
 
     Visitor<Rows>& visitor(int thread = 0) { return workers_[thread].visitor; }
@@ -64,10 +63,11 @@ public:
         }
     }
 
-    // Asks for the memory of examples that come `step`, 2 step, ... visits later: first for what
-    // is found by their number, then for what that points to.
-    void look_ahead(std::span<const std::uint32_t> examples, std::size_t at,
-                    std::size_t step) const {
+    // Asks for the memory of examples that come some visits later: first for what is found by
+    // their number, then for what that points to. Inlined, or GCC sees a function without effect
+    // and drops its calls.
+    [[gnu::always_inline]] void look_ahead(std::span<const std::uint32_t> examples, std::size_t at,
+                                           std::size_t step) const {
         const std::size_t next = at + 4 * step, later = at + 8 * step;
         if (next < examples.size()) {
             problem_.rows.prefetch_contents(examples[next]);
@@ -113,15 +113,16 @@ private:
         return std::max(0.0, square - static_cast<double>(count)) / std::max(1.0, pairs);
     }
 
-    void choose_round() {
+    void choose_round(double shared_from) {
         const double overlap = mean_overlap();
         round_ =
             overlap * longest_round > 1 ? static_cast<std::size_t>(1 / overlap) : longest_round;
         const std::size_t slices = weights_.stride() / simd::half_lanes<T>;
         // Weights that one thread has written are slow to read for another. That pays where a
         // visit reads much more than it writes, among many classes, and the sweeps are long.
-        const bool pays = !duals_.flat() && double(problem_.size()) * problem_.k >= 4e6 &&
-                          problem_.rows.scratch_size() == 0;
+        const double variables = static_cast<double>(problem_.size()) * problem_.k;
+        const bool pays =
+            !duals_.flat() && variables >= shared_from && problem_.rows.scratch_size() == 0;
         threads_ = round_ >= shortest_round && pays ? std::min(workers_.size(), slices) : 1;
     }
 
@@ -148,7 +149,6 @@ private:
         std::vector<Update<Rows>> updates(round, Update<Rows>(problem_.k));
         std::vector<State> states(round);
         Barrier barrier(threads);
-        std::atomic<bool> stop{false};
         std::exception_ptr failure;
         std::mutex mutex;
         const auto guarded = [&](auto&& body) {
@@ -157,9 +157,9 @@ private:
             } catch (...) {
                 const std::lock_guard lock(mutex);
                 failure = std::current_exception();
-                stop = true;
             }
         };
+        bool stop = false;  // set by the first thread alone, between the barriers
         run_crew(threads, [&](std::size_t t) {
             const std::size_t slices = weights_.stride() / lanes;
             const std::size_t first = slices * t / threads * lanes;
@@ -183,6 +183,7 @@ private:
                             stop = each(begin + slot, states[slot]);
                         }
                     });
+                    stop = stop || failure;
                 }
                 barrier.wait();
             }

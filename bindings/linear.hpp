@@ -1,0 +1,75 @@
+// What fits and streams of linear machines share.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "machine.hpp"
+#include "polymargin/linear/train.hpp"
+#include "rows.hpp"
+
+namespace polymargin::python {
+
+inline void check_labels(const Vector<std::int32_t>& labels, const Vector<double>& upper,
+                         std::size_t n, int k) {
+    if (labels.size() != n || upper.size() != n) {
+        throw nb::value_error("labels and upper need one entry per row");
+    }
+    if (k < 2) throw nb::value_error("at least two classes are needed");
+    for (std::size_t i = 0; i < n; ++i) {
+        if (labels.data()[i] < 0 || labels.data()[i] >= k) {
+            throw nb::value_error("a label is outside [0, n_classes)");
+        }
+        if (!(upper.data()[i] > 0)) throw nb::value_error("every upper bound must be positive");
+    }
+}
+
+struct Options {
+    bool fit_intercept = true;
+    double tol = 1e-3;
+    std::int64_t max_iter = 1000;
+    std::string stopping = "gap", block_solver = "newton";
+    double block_tol = 1e-3;
+    int block_max_iter = 0;
+    bool shrinking = true;
+    std::uint64_t seed = 0;
+    int n_threads = 1;
+
+    LinearOptions for_machine(const Machine& machine) const {
+        const BlockSolverInfo* info = find_block_solver(block_solver);
+        if (!info)
+            throw nb::value_error(("no block solver is called '" + block_solver + "'").c_str());
+        if (!info->defined_for(machine)) {
+            throw nb::value_error(("block solver '" + block_solver +
+                                   "' is not defined for machine '" + std::string(machine.name) +
+                                   "'")
+                                      .c_str());
+        }
+        if (stopping != "gap" && stopping != "kkt") {
+            throw nb::value_error("stopping is 'gap' or 'kkt'");
+        }
+        return {.bias = fit_intercept,
+                .tol = tol,
+                .max_iter = max_iter,
+                .stopping = stopping == "kkt" ? Stopping::kkt : Stopping::gap,
+                .block = {info->kind, block_tol, block_max_iter},
+                .shrinking = shrinking,
+                .seed = seed,
+                .threads = n_threads};
+    }
+};
+
+// (k, d) view of the solver's own matrix, and the bias row.
+template <class T>
+std::pair<nb::object, nb::object> weight_views(Weights<T>&& weights, bool bias) {
+    auto* owner = new Weights<T>(std::move(weights));
+    nb::capsule capsule(owner, [](void* p) noexcept { delete static_cast<Weights<T>*>(p); });
+    const std::size_t d = owner->features() - bias, k = owner->classes();
+    const auto stride = static_cast<std::int64_t>(owner->stride());
+    nb::object coef = nb::ndarray<nb::numpy, T>(owner->row(0), {k, d}, capsule, {1, stride}).cast();
+    std::vector<T> intercept(k);
+    if (bias) std::copy_n(owner->row(d), k, intercept.data());
+    return {coef, to_numpy(std::move(intercept))};
+}
+
+}  // namespace polymargin::python

@@ -1,0 +1,73 @@
+// What Python sees of a fit while it runs.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <vector>
+
+#include "polymargin/linear/problem.hpp"
+
+namespace polymargin::python {
+
+namespace nb = nanobind;
+
+// Signals and the monitor's exceptions reach Python after the fit has been put in order.
+class PythonObserver {
+public:
+    explicit PythonObserver(nb::object monitor) : monitor_(std::move(monitor)) {}
+
+    Observer observer() {
+        return {.on_check =
+                    [this](const Record& record) {
+                        history.push_back(record);
+                        const nb::gil_scoped_acquire gil;
+                        return guarded([&] {
+                            if (monitor_.is_none()) return false;
+                            const nb::object answer =
+                                monitor_(nb::make_tuple(record.epoch, record.seconds, record.primal,
+                                                        record.dual, record.gap, record.violation,
+                                                        record.active));
+                            return PyObject_IsTrue(answer.ptr()) == 1;
+                        });
+                    },
+                .interrupted =
+                    [this] {
+                        const nb::gil_scoped_acquire gil;
+                        return guarded([] {
+                            if (PyErr_CheckSignals() != 0) throw nb::python_error();
+                            return false;
+                        });
+                    }};
+    }
+
+    std::vector<Record> history;
+    nb::object exception = nb::none();
+
+private:
+    template <class Body>
+    bool guarded(Body&& body) {
+        try {
+            return body();
+        } catch (nb::python_error& error) {
+            exception = nb::borrow(error.value());
+            return true;
+        }
+    }
+    nb::object monitor_;
+};
+
+inline nb::object history_array(const std::vector<Record>& history) {
+    nb::list rows;
+    for (const Record& r : history) {
+        rows.append(
+            nb::make_tuple(r.epoch, r.seconds, r.primal, r.dual, r.gap, r.violation, r.active));
+    }
+    nb::list fields;
+    for (const char* name : {"epoch", "seconds", "primal", "dual", "gap", "violation"}) {
+        fields.append(nb::make_tuple(name, "f8"));
+    }
+    fields.append(nb::make_tuple("active", "i8"));
+    return nb::module_::import_("numpy").attr("array")(rows, fields);
+}
+
+}  // namespace polymargin::python

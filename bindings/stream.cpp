@@ -1,0 +1,129 @@
+#include <nanobind/stl/string.h>
+
+#include "linear.hpp"
+#include "observer.hpp"
+
+namespace polymargin::python {
+
+namespace {
+
+// The weights of a stream, in either precision.
+class LinearStream {
+public:
+    LinearStream(std::size_t features, int k, const std::string& machine, const Options& options,
+                 nb::object dtype)
+        : machine_(machine), options_(options), k_(k), features_(features) {
+        machine_of(machine);
+        if (k < 2) throw nb::value_error("at least two classes are needed");
+        const std::string kind = nb::cast<std::string>(nb::str(nb::getattr(dtype, "name")));
+        if (kind == "float32") weights_.emplace<Weights<float>>(features + bias(), k);
+        else if (kind == "float64") weights_.emplace<Weights<double>>(features + bias(), k);
+        else throw nb::value_error("dtype is float32 or float64");
+    }
+
+    void visit(const Rows& rows, const Vector<std::int32_t>& labels, const Vector<double>& upper) {
+        const Machine& machine = machine_of(machine_);
+        check_labels(labels, upper, rows.size(), k_);
+        if (rows.features() != features_) throw nb::value_error("the number of features changed");
+        const LinearOptions core_options = options_.for_machine(machine);
+        PythonObserver watcher{nb::none()};
+        const Observer observer = watcher.observer();
+        std::visit(
+            [&](const auto& view) {
+                using View = std::decay_t<decltype(view)>;
+                using T = typename View::value_type;
+                auto* weights = std::get_if<Weights<T>>(&weights_);
+                if (!weights) throw nb::value_error("the precision of the rows changed");
+                const LinearProblem<View> problem{view,
+                                                  {labels.data(), labels.size()},
+                                                  {upper.data(), upper.size()},
+                                                  k_,
+                                                  machine,
+                                                  bias()};
+                const nb::gil_scoped_release release;
+                train_stream(problem, core_options, *weights, observer);
+            },
+            rows.view);
+        n_seen_ += rows.size();
+        if (!watcher.exception.is_none()) {
+            PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(watcher.exception.ptr())),
+                            watcher.exception.ptr());
+            throw nb::python_error();
+        }
+    }
+
+    // A copy, centred where the machine is zero-sum.
+    std::pair<nb::object, nb::object> weights() const {
+        return std::visit(
+            [&]<class T>(const Weights<T>& weights) {
+                Weights<T> copy(weights.features(), weights.classes());
+                std::copy_n(weights.row(0), weights.features() * weights.stride(), copy.row(0));
+                if (machine_of(machine_).zero_sum) copy.centre();
+                return weight_views(std::move(copy), bias());
+            },
+            weights_);
+    }
+
+    nb::tuple state() const {
+        const nb::object matrix = std::visit(
+            []<class T>(const Weights<T>& weights) -> nb::object {
+                const std::size_t d = weights.features(), k = weights.classes();
+                std::vector<T> packed(d * k);
+                for (std::size_t j = 0; j < d; ++j) std::copy_n(weights.row(j), k, &packed[j * k]);
+                return to_numpy(std::move(packed));
+            },
+            weights_);
+        return nb::make_tuple(features_, k_, machine_, options_, n_seen_, matrix);
+    }
+
+    static LinearStream restored(const nb::tuple& state) {
+        const nb::object matrix = state[5];
+        LinearStream stream(nb::cast<std::size_t>(state[0]), nb::cast<int>(state[1]),
+                            nb::cast<std::string>(state[2]), nb::cast<Options>(state[3]),
+                            matrix.attr("dtype"));
+        stream.n_seen_ = nb::cast<std::size_t>(state[4]);
+        std::visit(
+            [&]<class T>(Weights<T>& weights) {
+                const auto packed = nb::cast<Vector<T>>(matrix);
+                const std::size_t d = weights.features(), k = weights.classes();
+                if (packed.size() != d * k)
+                    throw nb::value_error("the stored stream is inconsistent");
+                for (std::size_t j = 0; j < d; ++j) {
+                    std::copy_n(packed.data() + j * k, k, weights.row(j));
+                }
+            },
+            stream.weights_);
+        return stream;
+    }
+
+    std::size_t n_seen() const { return n_seen_; }
+
+private:
+    bool bias() const { return options_.fit_intercept; }
+
+    std::string machine_;
+    Options options_;
+    int k_;
+    std::size_t features_, n_seen_ = 0;
+    std::variant<Weights<float>, Weights<double>> weights_{std::in_place_type<Weights<float>>, 1,
+                                                           1};
+};
+
+}  // namespace
+
+void bind_stream(nb::module_& module) {
+    nb::class_<LinearStream>(module, "LinearStream")
+        .def(nb::init<std::size_t, int, const std::string&, const Options&, nb::object>(),
+             nb::arg("n_features"), nb::arg("n_classes"), nb::arg("machine"), nb::arg("options"),
+             nb::arg("dtype"))
+        .def("visit", &LinearStream::visit, nb::arg("rows"), nb::arg("labels"), nb::arg("upper"))
+        .def_prop_ro("coef", [](const LinearStream& s) { return s.weights().first; })
+        .def_prop_ro("intercept", [](const LinearStream& s) { return s.weights().second; })
+        .def_prop_ro("n_seen", &LinearStream::n_seen)
+        .def("__getstate__", &LinearStream::state)
+        .def("__setstate__", [](LinearStream& stream, const nb::tuple& state) {
+            new (&stream) LinearStream(LinearStream::restored(state));
+        });
+}
+
+}  // namespace polymargin::python
