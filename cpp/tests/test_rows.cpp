@@ -7,7 +7,7 @@ namespace {
 TEST(rows, strides_do_not_matter) {
     const Shape shape;
     const Data data(shape);
-    const auto [n, d, k, C, bias, seed, zero_rows] = shape;
+    const auto [n, d, k, C, bias, seed, zero_rows, density] = shape;
     std::vector<float> by_column(n * d), backwards(n * d);
     for (std::size_t i = 0; i < n; ++i) {
         for (std::size_t j = 0; j < d; ++j) {

@@ -60,6 +60,12 @@ void parallel_for(int threads, std::size_t parts, Body&& body) {
     if (failure) std::rethrow_exception(failure);
 }
 
+// Threads that are worth starting for this many examples: one costs as much as dozens of visits.
+inline std::size_t crew_for(std::size_t examples, std::size_t threads) {
+    constexpr std::size_t least = 512;  // for each thread
+    return std::clamp<std::size_t>(examples / least, 1, threads);
+}
+
 // Calls body(t) for t = 0 .. threads - 1, all at once, t = 0 on the calling thread. Either all of
 // them start or none does. The body does not throw.
 template <class Body>

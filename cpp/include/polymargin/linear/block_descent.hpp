@@ -172,7 +172,7 @@ private:
             CompensatedSum gap, loss;
             double violation = 0;
         };
-        const std::size_t n = order_.size(), parts = options_.threads;
+        const std::size_t n = order_.size(), parts = crew_for(n, options_.threads);
         std::vector<Part> sums(parts);
         std::vector<char> keep(n, 1);
         run_crew(parts, [&](std::size_t t) {

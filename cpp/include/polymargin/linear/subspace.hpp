@@ -111,7 +111,8 @@ private:
     // Calls body(worker, example) for all examples and adds up what it returns.
     template <class Body>
     double for_all(Body&& body) {
-        const std::size_t threads = workers_.size();
+        const std::size_t threads = crew_for(examples_.size(), workers_.size());
+        crew_ = std::span(workers_).first(threads);
         run_crew(threads, [&](std::size_t t) {
             Worker& worker = workers_[t];
             worker.gathered.clear();
@@ -122,7 +123,7 @@ private:
         });
         passes_ += 1;
         double sum = 0;
-        for (const Worker& worker : workers_) sum += worker.sum;
+        for (const Worker& worker : crew_) sum += worker.sum;
         return sum;
     }
 
@@ -133,7 +134,7 @@ private:
         } else {
             direction_weights_.scale(keep);
         }
-        for (const Worker& worker : workers_) direction_weights_.add(1, worker.gathered);
+        for (const Worker& worker : crew_) direction_weights_.add(1, worker.gathered);
     }
 
     // Preconditioned by 1/|x_i|^2.
@@ -329,6 +330,7 @@ private:
     std::vector<Example> examples_;
     std::vector<Entry> entries_;
     std::vector<Worker> workers_;
+    std::span<Worker> crew_;  // those of the last pass
     double passes_ = 0;
 };
 
