@@ -39,11 +39,11 @@ def fit(dataset: str, machine: str, precision: str) -> dict[str, Any]:
 
 def report(results: dict[str, Any]) -> str:
     """The stored fits as a page."""
-    rows = [
-        [*key.split("/"), f"{r['gap']:.1e}", "yes" if r["gap"] <= r["tol"] else "no"]
-        + [f"{r['passes']:,}", f"{r['seconds']:.1f}"]
-        for key, r in results["fits"].items()
-    ]
+    rows = []
+    for key, r in results["fits"].items():
+        reached = "yes" if r["gap"] <= r["tol"] else "no"
+        figures = [f"{r['gap']:.1e}", reached, f"{r['passes']:,}", f"{r['seconds']:.1f}"]
+        rows.append([*key.split("/"), *figures])
     head = ["data", "machine", "precision", "gap", "reached", "passes", "CPU s"]
     machine = results["environment"]
     return "\n".join(
