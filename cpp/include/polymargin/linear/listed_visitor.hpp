@@ -28,18 +28,25 @@ public:
           block_(problem.machine, problem.k + 1),
           scratch_(problem.rows.scratch_size()) {}
 
-    // A long list costs more than all classes in order; the mean over classes needs them all.
+    // A long list costs more than all classes in order.
+    static bool short_enough(std::size_t entries, int k) {
+        return 8 * entries <= static_cast<std::size_t>(k);
+    }
+
+    // The mean over classes needs them all.
     bool pays(std::size_t i) const {
         return !problem_.machine.zero_sum && duals_.listed(i) &&
-               8 * duals_.list(i).size() <= static_cast<std::size_t>(problem_.k);
+               short_enough(duals_.list(i).size(), problem_.k);
     }
 
     State prepare(std::size_t i, T threshold) {
         list_ = duals_.list(i);
         if (list_.empty()) return {0, false, false};
         y_ = problem_.labels[i];
-        row_ = problem_.rows.row(i, scratch_.data());
         const std::int32_t own = load();
+        // Without a place for the own variable, as after a warm start: wait for a visit in full.
+        if (problem_.machine.has_own && own_ == list_.size()) return {0, false, false};
+        row_ = problem_.rows.row(i, scratch_.data());
         block_.restrict_to(static_cast<int>(classes_.size()));
         kernels::scores_of<T>(row_, weights_, problem_.bias, classes_, block_.scores());
         return block_.prepare(own, norms_[i], T(problem_.upper[i]), threshold);

@@ -8,6 +8,7 @@
 #include "polymargin/block/example.hpp"
 #include "polymargin/duals.hpp"
 #include "polymargin/linear/kernels.hpp"
+#include "polymargin/linear/listed_visitor.hpp"
 #include "polymargin/linear/problem.hpp"
 #include "polymargin/linear/update.hpp"
 #include "polymargin/linear/weights.hpp"
@@ -116,6 +117,9 @@ private:
             entries_.push_back({c, beta});
         });
         if (own) entries_.push_back({y_, move.beta_own});
+        if (!ListedVisitor<Rows>::short_enough(entries_.size(), problem_.k)) {
+            std::erase_if(entries_, [](const DualEntry<T>& entry) { return entry.value == 0; });
+        }
         discard();
         duals_.assign(i_, entries_);
     }
