@@ -84,7 +84,7 @@ def main() -> None:
     """Build, measure, write."""
     from polymargin._simd import core
 
-    level = core.__name__.rsplit("_", 1)[-1]
+    level = core.simd_level()
     machine = environment()
     times = measure(build(level))
     command = "python -m benchmarks.block"

@@ -25,8 +25,8 @@ TEST(threads, reach_the_optimum) {
     }
 }
 
-// Sparse rows, many classes: sweeps in rounds, which do not depend on the number of threads. A few
-// passes are enough to see that they close the gap.
+// Sparse rows, many classes: sweeps in rounds, which do not depend on the number of threads and
+// close the gap about as fast as visits one by one.
 TEST(threads, share_a_sweep) {
     const Shape shape{.n = 1200, .d = 600, .k = 40, .C = 0.5, .bias = false, .density = 0.05};
     const Data data(shape);
@@ -43,7 +43,8 @@ TEST(threads, share_a_sweep) {
         const Certificate three = fit(problem, options).outcome.certificate;
         CHECK_CLOSE(three.primal, two.primal, 1e-12);
         CHECK_CLOSE(three.dual, two.dual, 1e-12);
-        CHECK_AT_MOST(two.gap(), 0.3);
+        options.threads = 1;
+        CHECK_AT_MOST(two.gap(), 1.5 * fit(problem, options).outcome.certificate.gap());
     }
 }
 

@@ -499,7 +499,7 @@ private:
     static constexpr T rounded = 1 - 64 * std::numeric_limits<T>::epsilon();
 
     Report report_box() const {
-        const T base = base_, upper = upper_, nearly = upper_ * rounded;
+        const T base = base_, upper = upper_, nearly_upper = upper_ * rounded;
         simd::Sum<T> loss;
         simd::Largest<T> violation(T(0));
         const auto see = [&]<class P>(P g, P beta, T bound, T nearly_bound) {
@@ -510,7 +510,7 @@ private:
         if (machine_.has_others) {
             simd::for_each_pack<T>(size_, [&]<class P>(std::size_t at, P) {
                 see(simd::load<P>(f_.data() + at) + base, simd::load<P>(beta_.data() + at), upper,
-                    nearly);
+                    nearly_upper);
             });
         }
         if (machine_.has_own) {

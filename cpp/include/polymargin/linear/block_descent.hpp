@@ -7,9 +7,10 @@
 // for free, so it steers everything: a sweep over the active examples goes on until their gap has
 // fallen to a fraction of the last check's; an example whose variables all sit at their bounds,
 // with gradients well beyond the mean gap, leaves the active set; a check goes through all
-// examples without moving them, finds the true gap and chooses the active set anew. When the
-// check says the gap is small enough, the certificate is computed in double. Where convergence is
-// slow, steps of second order on the free variables (subspace.hpp) come between the sweeps.
+// examples without moving them, finds the true gap and chooses the active set anew. When a sweep
+// or a check says the gap is small enough, the certificate is computed in double. With many
+// classes, most sweeps look only at those an example lists (listed_visitor.hpp); where convergence
+// is slow, steps of second order on the free variables (subspace.hpp) come between the sweeps.
 //
 // Blondel et al. (2014), algorithm 1; Wang & Scott (2021), algorithm 1; shrinking after Hsieh et
 // al. (2008) with the gap in place of the projected gradient.
@@ -73,11 +74,11 @@ public:
             if (stopped_ || wait(gap)) continue;
             if (gap <= goal()) {
                 converged = certify();
+                if (converged) break;
                 accept_ *= 0.9;
             }
-            if (converged) break;
             check();
-            if (exhausted()) break;
+            if (stopped_ || exhausted()) break;
             if (reached(last_gap_, violation_)) converged = certify();
         }
         if (!converged) converged = certify();
@@ -190,6 +191,7 @@ private:
                 if (t == 0 && interrupted(at)) break;
             }
         });
+        if (stopped_) return;  // what was seen is not the whole
         active_ = 0;
         for (std::size_t at = 0; at < n; ++at) {
             if (keep[at]) std::swap(order_[active_++], order_[at]);
@@ -264,7 +266,7 @@ private:
     Sweep<Rows> sweep_;
     bool has_lists_;
 
-    // Steps of second order need another matrix like the weights: only where that is small.
+    // Steps of second order need more matrices like the weights: only where those are small.
     bool second_order_;
     std::unique_ptr<SubspaceStep<Rows>> subspace_;
     int swept_ = 0;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 
 #include "polymargin/duals.hpp"
 #include "polymargin/machine.hpp"

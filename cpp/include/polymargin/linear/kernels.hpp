@@ -108,12 +108,14 @@ inline void scores_in_double(const Row row, const Weights<T>& weights, bool bias
     }
 }
 
-// U[j_p] += x_p delta for the lanes first <= c < last, multiples of half a pack.
+// U[j_p] += x_p delta for the lanes first <= c < last, multiples of half a pack; with a bias, the
+// last row of U is that of a feature 1.
 template <class T, class Row>
-inline void add_outer(const Row row, const T* delta, Weights<T>& weights, std::size_t first,
-                      std::size_t last) {
+inline void add_outer(const Row row, const T* delta, Weights<T>& weights, bool bias,
+                      std::size_t first, std::size_t last) {
     const std::size_t stride = weights.stride();
     T* base = weights.row(0) + first;
+    T* constant = weights.row(weights.features() - 1) + first;
     simd::for_each_pack<T>(last - first, [&]<class P>(std::size_t at, P) {
         const P step = simd::load<P>(delta + first + at);
         T* u = base + at;
@@ -121,21 +123,24 @@ inline void add_outer(const Row row, const T* delta, Weights<T>& weights, std::s
             T* to = u + row.index(p) * stride;
             simd::store(to, simd::load<P>(to) + row.value(p) * step);
         }
+        if (bias) simd::store(constant + at, simd::load<P>(constant + at) + step);
     });
 }
 
 // The same for the few classes that changed.
 template <class T, class Row>
 inline void add_outer(const Row row, std::span<const Change<T>> changes, Weights<T>& weights,
-                      std::size_t first, std::size_t last) {
+                      bool bias, std::size_t first, std::size_t last) {
     const std::size_t stride = weights.stride();
     T* base = weights.row(0);
+    T* constant = weights.row(weights.features() - 1);
     for (const Change<T>& change : changes) {
         const auto c = static_cast<std::size_t>(change.c);
         if (c < first || c >= last) continue;
         for (std::size_t p = 0; p < row.size(); ++p) {
             base[row.index(p) * stride + c] += row.value(p) * change.delta;
         }
+        if (bias) constant[c] += change.delta;
     }
 }
 

@@ -25,7 +25,7 @@ public:
           norms_(norms),
           duals_(duals),
           weights_(weights),
-          block_(problem.machine, problem.k + 1),
+          block_(problem.machine, problem.k),
           scratch_(problem.rows.scratch_size()) {}
 
     // A long list costs more than all classes in order.

@@ -277,11 +277,7 @@ private:
         }
         delta[y] = own;
         const auto row = problem_.rows.row(example.i, worker.row.data());
-        kernels::add_outer(row, delta.data(), worker.gathered, 0, worker.gathered.stride());
-        if (problem_.bias) {
-            T* u = worker.gathered.row(worker.gathered.features() - 1);
-            for (int c = 0; c < problem_.k; ++c) u[c] += delta[c];
-        }
+        kernels::add_outer(row, delta.data(), worker.gathered, problem_.bias, 0, delta.size());
         for (const Entry& e : entries_of(example)) delta[e.c] = 0;
         delta[y] = 0;
     }

@@ -24,18 +24,9 @@ struct Update {
 
     // For the lanes first <= c < last of the weights, multiples of half a pack.
     void apply(Weights<T>& weights, bool bias, std::size_t first, std::size_t last) const {
-        T* constant = bias ? weights.row(weights.features() - 1) : nullptr;
-        if (kind == Kind::few) {
-            kernels::add_outer<T>(row, few, weights, first, last);
-            if (!bias) return;
-            for (const Change<T>& change : few) {
-                const auto c = static_cast<std::size_t>(change.c);
-                if (c >= first && c < last) constant[c] += change.delta;
-            }
-        } else if (kind == Kind::dense) {
-            kernels::add_outer(row, delta.data(), weights, first, last);
-            if (!bias) return;
-            for (std::size_t c = first; c < last; ++c) constant[c] += delta[c];
+        if (kind == Kind::few) kernels::add_outer<T>(row, few, weights, bias, first, last);
+        if (kind == Kind::dense) {
+            kernels::add_outer(row, delta.data(), weights, bias, first, last);
         }
     }
 };
