@@ -20,7 +20,7 @@ struct LinearResult {
 };
 
 LinearResult train_linear(const Rows& rows, const Vector<std::int32_t>& labels,
-                          const Vector<double>& upper, int k, const std::string& name,
+                          const Strided<double>& upper, int k, const std::string& name,
                           const Options& options, const AnyDuals* warm, nb::object monitor) {
     const Machine& machine = machine_of(name);
     check_labels(labels, upper, rows.size(), k);
@@ -33,7 +33,7 @@ LinearResult train_linear(const Rows& rows, const Vector<std::int32_t>& labels,
             using View = std::decay_t<decltype(view)>;
             using T = typename View::value_type;
             const LinearProblem<View> problem{
-                view,    {labels.data(), labels.size()}, {upper.data(), upper.size()}, k,
+                view,    {labels.data(), labels.size()}, {upper.data(), upper.stride(0)}, k,
                 machine, options.fit_intercept};
             Duals<T> duals(view.size(), k);
             if (warm) {

@@ -10,7 +10,7 @@
 
 namespace polymargin::python {
 
-inline void check_labels(const Vector<std::int32_t>& labels, const Vector<double>& upper,
+inline void check_labels(const Vector<std::int32_t>& labels, const Strided<double>& upper,
                          std::size_t n, int k) {
     if (labels.size() != n || upper.size() != n) {
         throw nb::value_error("labels and upper need one entry per row");
@@ -20,7 +20,7 @@ inline void check_labels(const Vector<std::int32_t>& labels, const Vector<double
         if (labels.data()[i] < 0 || labels.data()[i] >= k) {
             throw nb::value_error("a label is outside [0, n_classes)");
         }
-        if (!(upper.data()[i] > 0)) throw nb::value_error("every upper bound must be positive");
+        if (!(upper(i) > 0)) throw nb::value_error("every upper bound must be positive");
     }
 }
 

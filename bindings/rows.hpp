@@ -40,6 +40,10 @@ struct Rows {
 template <class T>
 using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
+// The same item n times needs no memory with a stride of 0.
+template <class T>
+using Strided = nb::ndarray<const T, nb::ndim<1>, nb::device::cpu>;
+
 // A NumPy array that owns a copy of the items.
 template <class T>
 nb::object to_numpy(std::vector<T>&& items) {

@@ -21,7 +21,7 @@ public:
         else throw nb::value_error("dtype is float32 or float64");
     }
 
-    void visit(const Rows& rows, const Vector<std::int32_t>& labels, const Vector<double>& upper) {
+    void visit(const Rows& rows, const Vector<std::int32_t>& labels, const Strided<double>& upper) {
         const Machine& machine = machine_of(machine_);
         check_labels(labels, upper, rows.size(), k_);
         if (rows.features() != features_) throw nb::value_error("the number of features changed");
@@ -36,7 +36,7 @@ public:
                 if (!weights) throw nb::value_error("the precision of the rows changed");
                 const LinearProblem<View> problem{view,
                                                   {labels.data(), labels.size()},
-                                                  {upper.data(), upper.size()},
+                                                  {upper.data(), upper.stride(0)},
                                                   k_,
                                                   machine,
                                                   bias()};

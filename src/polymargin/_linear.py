@@ -235,7 +235,9 @@ class LinearSVM(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # type: 
         return self
 
     def _upper(self, X: Any, y: "NDArray[Any]", sample_weight: Any) -> "NDArray[np.float64]":
-        """C_i of each row."""
+        """C_i of each row; one number that all rows share where there are no weights."""
+        if sample_weight is None and self.class_weight is None:
+            return np.broadcast_to(np.float64(self.C), X.shape[:1])
         weights = check_sample_weight(sample_weight, X)
         weights = apply_class_weight(self.class_weight, y, weights)
         with np.errstate(over="ignore"):  # infinite bounds are refused with those too large

@@ -108,12 +108,12 @@ private:
     std::size_t n_, d_;
 };
 
-// |x|^2 of every row in double precision, repeated entries of a sparse row added up first.
-template <class Rows>
-std::vector<double> squared_norms(const Rows& rows) {
-    using T = typename Rows::value_type;
-    std::vector<double> norms(rows.size());
-    std::vector<T> scratch(rows.scratch_size());
+// |x|^2 + shift of every row, computed in double precision, repeated entries of a sparse row added
+// up first.
+template <class Result = double, class Rows>
+std::vector<Result> squared_norms(const Rows& rows, double shift = 0) {
+    std::vector<Result> norms(rows.size());
+    std::vector<typename Rows::value_type> scratch(rows.scratch_size());
     std::vector<double> merged;
     for (std::size_t i = 0; i < rows.size(); ++i) {
         const auto row = rows.row(i, scratch.data());
@@ -134,7 +134,7 @@ std::vector<double> squared_norms(const Rows& rows) {
                 merged[row.index(p)] = 0;
             }
         }
-        norms[i] = norm;
+        norms[i] = static_cast<Result>(norm + shift);
     }
     return norms;
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <ranges>
 #include <span>
 #include <utility>
 #include <vector>
@@ -16,11 +17,27 @@ namespace polymargin {
 template <class Rows>
 using RowOf = decltype(std::declval<Rows>().row(0, nullptr));
 
+// C_i > 0, one for each example or one for all.
+class Bounds {
+public:
+    template <std::ranges::contiguous_range Range>
+    Bounds(const Range& each) : first_(std::ranges::data(each)), step_(1) {}
+    Bounds(const double* first, std::ptrdiff_t step) : first_(first), step_(step) {}
+
+    const double& operator[](std::size_t i) const {
+        return first_[static_cast<std::ptrdiff_t>(i) * step_];
+    }
+
+private:
+    const double* first_;
+    std::ptrdiff_t step_;
+};
+
 template <class Rows>
 struct LinearProblem {
     const Rows& rows;
     std::span<const std::int32_t> labels;  // 0 .. k-1
-    std::span<const double> upper;         // C_i > 0
+    Bounds upper;
     int k;
     const Machine& machine;
     bool bias;  // a constant feature 1, regularised like any other
@@ -32,10 +49,7 @@ struct LinearProblem {
 // q_i = |x_i|^2, the bias counted in, in the working precision.
 template <class Rows, class T = typename Rows::value_type>
 std::vector<T> working_norms(const LinearProblem<Rows>& problem) {
-    const std::vector<double> norms = squared_norms(problem.rows);
-    std::vector<T> working(norms.size());
-    for (std::size_t i = 0; i < norms.size(); ++i) working[i] = T(norms[i] + problem.bias);
-    return working;
+    return squared_norms<T>(problem.rows, problem.bias);
 }
 
 enum class Stopping { gap, kkt };
