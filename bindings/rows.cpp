@@ -19,24 +19,25 @@ Rows dense(nb::ndarray<const T, nb::ndim<2>, nb::device::cpu> X) {
 template <class T, class Index>
 Rows sparse(Vector<T> data, Vector<Index> indices, Vector<Index> indptr, std::int64_t features) {
     if (indptr.size() == 0)
-        throw nb::value_error("indptr is empty: it needs one entry per row and one more");
+        throw nb::value_error("Sparse X: indptr is empty: it needs one entry per row and one more");
     const std::size_t n = indptr.size() - 1;
     const Index* offsets = indptr.data();
-    if (offsets[0] != 0) throw nb::value_error("indptr does not start at 0");
+    if (offsets[0] != 0) throw nb::value_error("Sparse X: indptr does not start at 0");
     for (std::size_t i = 0; i < n; ++i) {
         if (offsets[i + 1] < offsets[i]) {
-            throw nb::value_error(("indptr decreases at row " + std::to_string(i)).c_str());
+            throw nb::value_error(
+                ("Sparse X: indptr decreases at row " + std::to_string(i)).c_str());
         }
     }
     const auto stored = static_cast<std::size_t>(offsets[n]);
     if (stored > data.size() || stored > indices.size()) {
-        throw nb::value_error("indptr points beyond the end of data or indices");
+        throw nb::value_error("Sparse X: indptr points beyond the end of data or indices");
     }
     for (std::size_t p = 0; p < stored; ++p) {
         const std::int64_t j = indices.data()[p];
         if (j < 0 || j >= features) {
-            throw nb::value_error(("column index " + std::to_string(j) + " is outside [0, " +
-                                   std::to_string(features) + ")")
+            throw nb::value_error(("Sparse X: column index " + std::to_string(j) +
+                                   " is outside [0, " + std::to_string(features) + ")")
                                       .c_str());
         }
     }

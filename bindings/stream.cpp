@@ -41,10 +41,9 @@ public:
                                                   machine,
                                                   bias()};
                 const nb::gil_scoped_release release;
-                train_stream(problem, core_options, *weights, observer);
+                n_seen_ += train_stream(problem, core_options, *weights, observer);
             },
             rows.view);
-        n_seen_ += rows.size();
         if (!watcher.exception.is_none()) {
             PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(watcher.exception.ptr())),
                             watcher.exception.ptr());

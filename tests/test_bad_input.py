@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
-from polymargin import LinearSVM
+from polymargin import SMO, LinearSVM
 
 # C of the binary SVM and its weights, for two classes without a bias
 _DIFFERENCE = {"ww", "cs"}  # f = f1 - f0, C_binary = 2 C
@@ -434,3 +434,91 @@ def test_arrays_longer_than_in_use() -> None:
 def test_sparse_without_entries(machine: str) -> None:
     model = LinearSVM(machine).fit(sparse.csr_array((3, 2)), [0, 1, 1])
     assert not model.coef_.any()
+
+
+# At the limits of the precision
+
+
+@pytest.mark.parametrize("C", [0.7, 1e-4, 3.3])
+def test_rounded_bound_does_not_hang(machine: str, C: float) -> None:
+    """Bounds that single precision rounds down make gaps that round below zero."""
+    model = LinearSVM(machine, C=C, tol=0.0, fit_intercept=False, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(np.zeros((8, 1), np.float32), np.arange(8))
+    assert model.dual_gap_ <= 1e-6
+    assert len(model.history_) < 100
+
+
+def test_warning_names_the_precision(blobs: tuple[Any, Any]) -> None:
+    X, y = blobs
+    with pytest.warns(ConvergenceWarning, match="float64 gets no further: loosen tol"):
+        LinearSVM(tol=0.0, max_iter=100_000, random_state=0).fit(X, y)
+    with pytest.warns(ConvergenceWarning, match="loosen tol or pass float64"):
+        LinearSVM(tol=0.0, max_iter=100_000, random_state=0).fit(X.astype(np.float32), y)
+
+
+def test_C_below_the_range_is_an_error(blobs: tuple[Any, Any]) -> None:
+    X, y = blobs
+    with pytest.raises(ValueError, match=r"is 1e-40, too small for float32\. Raise C"):
+        LinearSVM(C=1e-40).fit(X.astype(np.float32), y)
+    with pytest.raises(ValueError, match="too small for float64"):
+        LinearSVM(C=1e-200).fit(X, y, np.full(len(y), 1e-200))
+    with pytest.raises(ValueError, match="inf, too large for float64"):
+        LinearSVM(C=10**400).fit(X, y)
+
+
+def test_squares_that_vanish_are_an_error(blobs: tuple[Any, Any]) -> None:
+    X, y = blobs
+    with pytest.raises(ValueError, match="too small for float64"):
+        LinearSVM().fit(X * 1e-170, y)
+
+
+def test_value_beyond_the_precision_of_the_model_is_named(blobs: tuple[Any, Any]) -> None:
+    X, y = blobs
+    model = LinearSVM(random_state=0).fit(X.astype(np.float32), y)
+    with pytest.raises(ValueError, match="too large for float32, the precision of the model"):
+        model.predict(np.full_like(X, 1e300))
+
+
+# Unusual containers and parameters
+
+
+def test_field_of_a_record_array(blobs: tuple[Any, Any]) -> None:
+    X, y = blobs
+    records = np.zeros(len(y), dtype=[("id", "i4"), ("x", "f8", (X.shape[1],))])
+    records["x"] = X
+    model = LinearSVM(random_state=0).fit(records["x"], y)
+    np.testing.assert_array_equal(model.coef_, LinearSVM(random_state=0).fit(X, y).coef_)
+    np.testing.assert_array_equal(model.predict(records["x"]), model.predict(X))
+
+
+def test_polars_single_stays_single(blobs: tuple[Any, Any]) -> None:
+    polars = pytest.importorskip("polars")
+    X, y = blobs
+    assert LinearSVM().fit(polars.DataFrame(X.astype(np.float32)), y).coef_.dtype == np.float32
+    assert LinearSVM().fit(polars.DataFrame(X), y).coef_.dtype == np.float64
+
+
+def test_sparse_of_one_dimension_is_an_error() -> None:
+    with pytest.raises(ValueError, match="expected 2 dimensions, got 1"):
+        LinearSVM().fit(sparse.coo_array(np.ones(3)), [0, 1, 1])
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"max_iter": 2**63}, "max_iter"),
+        ({"class_weight": {0: None}}, "class_weight must be finite"),
+    ],
+)
+def test_parameters_beyond_reason_are_named(
+    params: dict[str, Any], message: str, blobs: tuple[Any, Any]
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        LinearSVM(**params).fit(*blobs)
+
+
+def test_options_beyond_reason_are_named() -> None:
+    with pytest.raises(ValueError, match="SMO: max_iter must be an integer from 0 to"):
+        SMO(max_iter=2**31)

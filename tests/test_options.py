@@ -10,7 +10,7 @@ import pytest
 from sklearn.base import clone
 
 import polymargin
-from polymargin import LinearSVM
+from polymargin import SMO, LinearSVM
 from polymargin._machines import find_machine
 from polymargin._options import BLOCK_SOLVERS, BlockSolver, find_block_solver, find_solver
 from polymargin._simd import LEVELS, choose_level, core, usable_levels
@@ -145,3 +145,12 @@ def test_show_versions(capsys: pytest.CaptureFixture[str]) -> None:
     printed = capsys.readouterr().out
     for word in ("polymargin", "python", "numpy", "scikit-learn", core.simd_level()):
         assert word in printed
+
+
+@pytest.mark.parametrize("machine", ["cs", "adm", "atm"])
+@pytest.mark.parametrize("steps", [1, 2])
+def test_few_steps_of_smo_go_on_where_the_last_ended(
+    machine: str, steps: int, blobs: tuple[Any, Any]
+) -> None:
+    model = LinearSVM(machine, C=0.1, block_solver=SMO(max_iter=steps), random_state=0).fit(*blobs)
+    assert model.converged_

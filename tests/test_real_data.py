@@ -1,7 +1,7 @@
 """Certificates on real data: gap 1e-6 in double and 1e-4 in single precision.
 
-Texts are sublinear tf-idf with rows of norm 1; letter and satimage are scaled to [-1, 1]. C is
-below 1 so that each fit takes seconds: at 1 some take more than 20.
+Texts are sublinear tf-idf with rows of norm 1; letter and satimage are scaled to [-1, 1]. C is 1,
+but for one pair that would take minutes there.
 """
 
 import lzma
@@ -20,23 +20,23 @@ from polymargin import LinearSVM
 
 @dataclass(frozen=True)
 class DataSet:
-    """How a training part is prepared, and the C at which a fit takes seconds."""
+    """How a training part is prepared."""
 
     d: int
     k: int
     scaling: str  # "tfidf" | "minmax" | "none"
     dense: bool
-    C: float
 
 
 SETS = {
-    "letter": DataSet(16, 26, "minmax", True, 0.01),
-    "satimage": DataSet(36, 6, "minmax", True, 0.1),
-    "usps": DataSet(256, 10, "none", True, 0.001),
-    "dna": DataSet(180, 3, "none", False, 0.1),
-    "news20": DataSet(130_108, 20, "tfidf", False, 0.03),
-    "clinc150": DataSet(5026, 150, "tfidf", False, 0.1),
+    "letter": DataSet(16, 26, "minmax", True),
+    "satimage": DataSet(36, 6, "minmax", True),
+    "usps": DataSet(256, 10, "none", True),
+    "dna": DataSet(180, 3, "none", False),
+    "news20": DataSet(130_108, 20, "tfidf", False),
+    "clinc150": DataSet(5026, 150, "tfidf", False),
 }
+SMALLER_C = {("usps", "llw"): 0.01}
 
 
 @lru_cache(maxsize=1)
@@ -62,7 +62,8 @@ def load(name: str) -> tuple[Any, Any]:
 @pytest.mark.parametrize("name", SETS)
 def test_gap_closes(name: str, machine: str, dtype: type, tol: float) -> None:
     X, y = load(name)
-    model = LinearSVM(machine, C=SETS[name].C, tol=tol, max_iter=10_000, random_state=0)
+    C = SMALLER_C.get((name, machine), 1.0)
+    model = LinearSVM(machine, C=C, tol=tol, max_iter=10_000, random_state=0)
     model.fit(X.astype(dtype), y)
     assert model.coef_.dtype == dtype
     assert model.coef_.shape == (SETS[name].k, SETS[name].d)

@@ -16,9 +16,9 @@ LinearOutcome train(const LinearProblem<Rows>& problem, const LinearOptions& opt
 }
 
 template <class Rows, class T>
-void train_stream(const LinearProblem<Rows>& problem, const LinearOptions& options,
-                  Weights<T>& weights, const Observer& observer) {
-    visit_stream(problem, options, weights, observer);
+std::size_t train_stream(const LinearProblem<Rows>& problem, const LinearOptions& options,
+                         Weights<T>& weights, const Observer& observer) {
+    return visit_stream(problem, options, weights, observer);
 }
 
 template <class Rows, class T>
@@ -54,8 +54,8 @@ void predict_scores(const Rows& rows, const T* coef, std::size_t k, std::ptrdiff
     template LinearOutcome train(const LinearProblem<__VA_ARGS__>&, const LinearOptions&,         \
                                  Duals<__VA_ARGS__::value_type>&,                                 \
                                  Weights<__VA_ARGS__::value_type>&, const Observer&);             \
-    template void train_stream(const LinearProblem<__VA_ARGS__>&, const LinearOptions&,           \
-                               Weights<__VA_ARGS__::value_type>&, const Observer&);               \
+    template std::size_t train_stream(const LinearProblem<__VA_ARGS__>&, const LinearOptions&,    \
+                                      Weights<__VA_ARGS__::value_type>&, const Observer&);        \
     template void predict_scores(const __VA_ARGS__&, const __VA_ARGS__::value_type*, std::size_t, \
                                  std::ptrdiff_t, std::ptrdiff_t, const __VA_ARGS__::value_type*,  \
                                  __VA_ARGS__::value_type*, int);                                  \

@@ -80,8 +80,10 @@ TEST(stream, can_be_interrupted) {
     int asked = 0;
     const Observer observer{.on_check = nullptr, .interrupted = [&] { return ++asked == 1; }};
     Weights<float> weights(shape.d + 1, shape.k);
-    train_stream(data.problem(rows, machines::ww), tight(shape), weights, observer);
+    const std::size_t seen =
+        train_stream(data.problem(rows, machines::ww), tight(shape), weights, observer);
     CHECK(asked == 1);
+    CHECK(seen == 1024);
 }
 
 }  // namespace

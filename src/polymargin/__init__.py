@@ -1,10 +1,12 @@
-"""All-in-one multi-class linear support vector machines, fast, exact and certified."""
+"""All-in-one multi-class support vector machines, fast, exact and certified."""
 
+from polymargin._kernel import KernelSVM
 from polymargin._linear import LinearSVM
 from polymargin._options import (
     SMO,
     Bisection,
     BlockDescent,
+    Blocks,
     FixedPoint,
     FrankWolfe,
     Greedy,
@@ -20,9 +22,11 @@ __all__ = [
     "SMO",
     "Bisection",
     "BlockDescent",
+    "Blocks",
     "FixedPoint",
     "FrankWolfe",
     "Greedy",
+    "KernelSVM",
     "LinearSVM",
     "Newton",
     "Path",

@@ -128,3 +128,57 @@ def solve_block(
     block_max_iter: int = 0,
 ) -> Floats:
     """One call of a block solver, for tests: the new beta (k,)."""
+
+class KernelDual:
+    """Dual variables and scores of a kernel problem; kernel values come from the caller."""
+
+    scores: NDArray[np.float64]  # (k, n) view, not centred
+    def __init__(
+        self,
+        labels: NDArray[np.int32],  # 0 .. n_classes - 1
+        upper: NDArray[np.float64],  # C_i > 0
+        n_classes: int,
+        machine: str,
+        diagonal: Floats,  # K_ii >= 0; its dtype is the working precision
+        options: LinearOptions,  # block solver, seed, n_threads
+        warm: Duals | None = None,
+    ) -> None: ...
+    def check(self, gaps: NDArray[np.float64]) -> tuple[float, float, float]:
+        """Primal and dual objective and largest KKT violation; fills in the gap of each row."""
+
+    def solve(self, examples: NDArray[np.int64], gram: Floats, fraction: float, passes: int) -> int:
+        """Visit a working set until its gap is this fraction; the number of visits."""
+
+    def change_from_zero(self, examples: NDArray[np.int64]) -> None:
+        """Take the whole a_i of these rows for the last changes."""
+
+    def changed(self) -> NDArray[np.int64]:
+        """Which of the examples of the last call have changed."""
+
+    def add_scores(
+        self, which: NDArray[np.int64], kernel: Floats, rows: NDArray[np.int64], first: int = 0
+    ) -> None:
+        """Bring the scores of some columns, from `first` on, up to date with some changes, whose
+        kernel rows are those `rows` of `kernel`."""
+
+    def clear_scores(self) -> None: ...
+    def duals(self) -> Duals:
+        """A copy."""
+
+def apply_kernel(
+    products: Floats,  # (m, n) inner products or distances, become kernel values
+    row_norms: Floats,  # (m,) squared
+    column_norms: Floats,  # (n,)
+    kernel: str,
+    gamma: float,
+    coef0: float,
+    degree: int,
+    bias: bool,  # adds 1
+    n_threads: int = 1,
+) -> None: ...
+def inner_products(left: Rows, right: Rows, out: Floats, n_threads: int = 1) -> None: ...
+def manhattan_distances(left: Rows, right: Rows, out: Floats, n_threads: int = 1) -> None: ...
+def gather(
+    matrix: Floats, rows: NDArray[np.int64], columns: NDArray[np.int64], out: Floats
+) -> None:
+    """out = matrix[rows][:, columns]."""

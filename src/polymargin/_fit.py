@@ -3,7 +3,7 @@
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from scipy import sparse
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 class Problem:
     """The rows of positive weight, and where they were in what the user passed."""
 
+    X: Any
     rows: "Rows"
     labels: "NDArray[np.int32]"
     upper: "NDArray[np.float64]"  # C_i
@@ -36,23 +37,43 @@ class Problem:
     n_given: int
 
 
-def make_problem(X: Any, y: "NDArray[Any]", upper: "NDArray[np.float64]") -> Problem:
-    """Drop the rows of weight zero, then number the classes that are left."""
+def make_problem(
+    X: Any, y: "NDArray[Any]", upper: "NDArray[np.float64]", pairwise: bool = False
+) -> Problem:
+    """Drop the rows of weight zero, then number the classes that are left.
+
+    Where `X` is `pairwise`, a matrix of kernel values, its columns are rows as well.
+    """
     n_given = X.shape[0]
     rows = as_rows(X)
     check_finite(rows, X)
     kept: NDArray[np.int64] | None = None
     if not np.all(upper > 0):
         kept = np.flatnonzero(upper > 0)
-        rows, y, upper = as_rows(X[kept]), y[kept], upper[kept]
+        X = X[kept][:, kept] if pairwise else X[kept]
+        rows, y, upper = as_rows(X), y[kept], upper[kept]
     classes, labels = np.unique(y, return_inverse=True)
     if len(classes) < 2:
         among = "" if kept is None else " among the rows of positive weight"
         raise ValueError(
             f"The number of classes has to be at least two; got {len(classes)} class(es){among}."
         )
-    check_scale(rows, upper)
-    return Problem(rows, labels.astype(np.int32), upper, classes, kept, n_given)
+    check_scale(rows, X, upper)
+    return Problem(X, rows, labels.astype(np.int32), upper, classes, kept, n_given)
+
+
+class Outcome(Protocol):
+    """What a fit reached, whoever ran it."""
+
+    duals: "Duals"
+    n_iter: int
+    primal_objective: float
+    dual_objective: float
+    dual_gap: float
+    violation: float
+    converged: bool
+    history: "NDArray[Any]"
+    exception: BaseException | None
 
 
 @dataclass(frozen=True)
@@ -69,7 +90,7 @@ class DualState:
     machine: str
 
     @classmethod
-    def of(cls, result: "LinearResult", problem: Problem, machine: "MachineInfo") -> "DualState":
+    def of(cls, result: Outcome, problem: Problem, machine: "MachineInfo") -> "DualState":
         return cls(
             duals=result.duals,
             labels=problem.labels,
@@ -88,9 +109,10 @@ class DualState:
 
     def difference(self, problem: Problem, machine: "MachineInfo") -> str | None:
         """What makes these duals useless for `problem`, if anything."""
-        shape = (len(problem.labels), problem.rows.n_features)
-        if (len(self.labels), self.n_features) != shape:
+        if (self.n_given, self.n_features) != (problem.n_given, problem.rows.n_features):
             return "the shape of X"
+        if not _same_rows(self.kept, problem.kept):
+            return "the set of rows of positive weight"
         if not np.array_equal(self.classes, problem.classes):
             return "the set of classes"
         if not np.array_equal(self.labels, problem.labels):
@@ -100,6 +122,12 @@ class DualState:
         if self.dtype != problem.rows.dtype:
             return "the dtype of X"
         return None
+
+
+def _same_rows(one: "NDArray[np.int64] | None", other: "NDArray[np.int64] | None") -> bool:
+    if one is None or other is None:
+        return one is other
+    return np.array_equal(one, other)
 
 
 def warm_duals(state: DualState | None, problem: Problem, machine: "MachineInfo") -> "Duals | None":
@@ -169,15 +197,20 @@ def train(
     return result, monitor.stopped
 
 
-def warn_not_converged(result: "LinearResult", options: "LinearOptions") -> None:
+def warn_not_converged(result: Outcome, estimator: Any, precision: str) -> None:
     """Say how far the fit came and what to change."""
-    if options.stopping == "gap":
+    if estimator.stopping == "gap" and not np.isnan(result.dual_gap):
         reached = f"a relative duality gap of {result.dual_gap:.3g}"
     else:
         reached = f"a largest KKT violation of {result.violation:.3g}"
+    remedy = "Raise max_iter, lower C, scale the features or loosen tol."
+    if result.n_iter < estimator.max_iter:
+        remedy = f"{precision} gets no further: loosen tol."
+        if precision == "float32":
+            remedy = "float32 gets no further: loosen tol or pass float64."
     warnings.warn(
-        f"The fit stopped after {result.n_iter} passes at {reached}, above tol={options.tol:g}. "
-        "Raise max_iter, lower C, scale the features or loosen tol.",
+        f"The fit stopped after {result.n_iter} passes at {reached}, above "
+        f"tol={estimator.tol:g}. {remedy}",
         ConvergenceWarning,
         stacklevel=4,
     )

@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import check_is_fitted
 
-from polymargin._callbacks import CallbackSupportMixin, FitTask
+from polymargin._base import BaseSVM
+from polymargin._callbacks import FitTask
 from polymargin._fit import (
-    DualState,
     Problem,
     make_options,
     make_problem,
@@ -21,18 +21,11 @@ from polymargin._fit import (
     warn_not_converged,
 )
 from polymargin._machines import find_machine
-from polymargin._options import BlockDescent, BlockSolver
+from polymargin._options import BLOCK_SOLVERS, BlockDescent, BlockSolver
 from polymargin._simd import core
 from polymargin._sparse import sparse_scores
 from polymargin._threads import count_threads
-from polymargin._validation import (
-    apply_class_weight,
-    as_rows,
-    check_finite,
-    check_sample_weight,
-    check_scale,
-    check_X,
-)
+from polymargin._validation import as_rows, check_finite, check_scale, check_X
 
 if TYPE_CHECKING:
     from typing import Self
@@ -53,7 +46,7 @@ _CERTIFICATE = (
 )
 
 
-class LinearSVM(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class LinearSVM(BaseSVM):
     """All-in-one multi-class linear support vector machine.
 
     Minimises ``1/2 sum_c ||w_c||^2 + sum_i C_i L(y_i, f(x_i))`` over the weights of all classes
@@ -145,10 +138,10 @@ class LinearSVM(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # type: 
         "C": [Interval(Real, 0, None, closed="neither")],
         "fit_intercept": ["boolean"],
         "tol": [Interval(Real, 0, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, 2**62, closed="left")],
         "stopping": [StrOptions({"gap", "kkt"})],
         "solver": [str, BlockDescent],
-        "block_solver": [str, BlockSolver],
+        "block_solver": [str, *BLOCK_SOLVERS.values()],
         "weights": [StrOptions({"auto", "dense", "sparse"})],
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "n_jobs": [Integral, None],
@@ -190,11 +183,6 @@ class LinearSVM(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # type: 
         self.random_state = random_state
         self.verbose = verbose
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "Self":
         """Fit all weights at once.
@@ -231,31 +219,14 @@ class LinearSVM(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # type: 
             raise result.exception
         task.end()
         if not result.converged and not stopped:
-            warn_not_converged(result, options)
+            warn_not_converged(result, self, problem.rows.dtype.name)
         return self
-
-    def _upper(self, X: Any, y: "NDArray[Any]", sample_weight: Any) -> "NDArray[np.float64]":
-        """C_i of each row; one number that all rows share where there are no weights."""
-        if sample_weight is None and self.class_weight is None:
-            return np.broadcast_to(np.float64(self.C), X.shape[:1])
-        weights = check_sample_weight(sample_weight, X)
-        weights = apply_class_weight(self.class_weight, y, weights)
-        with np.errstate(over="ignore"):  # infinite bounds are refused with those too large
-            upper: NDArray[np.float64] = self.C * weights
-        return upper
 
     def _store(self, result: "LinearResult", problem: Problem, machine: "MachineInfo") -> None:
         self.__dict__.pop("_stream", None)
-        self.classes_ = problem.classes
+        self._store_certificate(result, problem, machine)
         self.coef_: Any = result.coef  # an array, or a CSR array once sparsified
         self.intercept_ = result.intercept
-        self.n_iter_ = result.n_iter
-        self.dual_gap_ = result.dual_gap
-        self.primal_objective_ = result.primal_objective
-        self.dual_objective_ = result.dual_objective
-        self.converged_ = result.converged
-        self.history_ = result.history
-        self._dual_state = DualState.of(result, problem, machine)
         if self.weights == "sparse":
             self.sparsify()
 
@@ -270,7 +241,8 @@ class LinearSVM(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # type: 
         The first call starts a stream with weights of zero. So does the first call after `fit`,
         whose weights are given up: a stream cannot go on without the dual variables of the rows
         that they were made from. The machine, the solvers, `fit_intercept` and the dtype are
-        fixed when a stream starts; `C` and `class_weight` are read at each call.
+        fixed when a stream starts; `C` and `class_weight` are read at each call. An interrupt
+        (Ctrl-C) keeps the rows visited so far, of which `n_samples_seen_` gives the number.
 
         Parameters
         ----------
@@ -282,7 +254,7 @@ class LinearSVM(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # type: 
             All labels of the stream. Needed in the first call; after `fit` they are `classes_`
             by default.
         sample_weight : array-like of shape (n,), default=None
-            Factors of `C`; rows of weight zero are passed over.
+            Factors of `C`; rows of weight zero are passed over and not counted as seen.
 
         Returns
         -------
@@ -312,17 +284,22 @@ class LinearSVM(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # type: 
         labels = _labels_among(known, y)
         rows = as_rows(X)
         check_finite(rows, X)
-        upper = self._upper(X, y, sample_weight)
-        check_scale(rows, upper)
-        if stream is None:
-            stream = self._start_stream(known, X)
+        upper = self._upper(X, y, sample_weight, known)
         if not np.all(upper > 0):
             kept = np.flatnonzero(upper > 0)
-            rows, labels, upper = as_rows(X[kept]), labels[kept], upper[kept]
-        stream.visit(rows, labels, upper)
-        self.coef_, self.intercept_ = stream.coef, stream.intercept
-        if self.weights == "sparse":
-            self.sparsify()
+            X, rows, labels, upper = X[kept], as_rows(X[kept]), labels[kept], upper[kept]
+        if len(labels) > 0:
+            check_scale(rows, X, upper)
+        if stream is None:
+            stream = self._start_stream(known, X)
+        try:
+            if len(labels) > 0:
+                stream.visit(rows, labels, upper)
+        finally:  # an interrupt leaves what the rows visited so far have made
+            self.coef_, self.intercept_ = stream.coef, stream.intercept
+            self.n_samples_seen_ = stream.n_seen
+            if self.weights == "sparse":
+                self.sparsify()
         return self
 
     def _stream_classes(self, classes: Any, starts: bool) -> "NDArray[Any]":
@@ -350,16 +327,6 @@ class LinearSVM(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # type: 
             self.__dict__.pop(name, None)
         return self._stream
 
-    @property
-    def duals_(self) -> sparse.csr_array:
-        """Dual vectors a_i of the rows given to `fit`, not centred; rows of weight zero are 0.
-
-        ``coef_ == duals_.T @ X``, less the mean over the classes where the machine is zero-sum.
-        """
-        if "_dual_state" not in self.__dict__:
-            raise AttributeError("duals_ exist after fit only")
-        return self._dual_state.csr
-
     def class_scores(self, X: Any) -> "NDArray[Any]":
         """Scores of all classes, computed in the dtype of `coef_`.
 
@@ -381,45 +348,12 @@ class LinearSVM(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # type: 
         (3, 2)
         """
         check_is_fitted(self)
-        X = check_X(self, X, reset=False, dtype=self.coef_.dtype)
+        given, X = X, check_X(self, X, reset=False, dtype=self.coef_.dtype)
         rows = as_rows(X)
-        check_finite(rows, X)
+        check_finite(rows, X, given)
         if sparse.issparse(self.coef_):
             return sparse_scores(X, self.coef_, self.intercept_)
         return core.scores(rows, self.coef_, self.intercept_, count_threads(self.n_jobs))
-
-    def decision_function(self, X: Any) -> "NDArray[Any]":
-        """Scores in the shape that scikit-learn expects.
-
-        Parameters
-        ----------
-        X : array-like or sparse of shape (n, d)
-            Rows.
-
-        Returns
-        -------
-        scores : ndarray of shape (n, k), or (n,) for two classes
-            `class_scores`; for two classes the score of the second less that of the first.
-        """
-        scores = self.class_scores(X)
-        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
-
-    def predict(self, X: Any) -> "NDArray[Any]":
-        """The class of the largest score, the first one of equals.
-
-        Parameters
-        ----------
-        X : array-like or sparse of shape (n, d)
-            Rows.
-
-        Returns
-        -------
-        y : ndarray of shape (n,)
-            Labels out of `classes_`.
-        """
-        scores = self.class_scores(X)
-        predicted: NDArray[Any] = self.classes_[scores.argmax(axis=1)]
-        return predicted
 
     def sparsify(self) -> "Self":
         """Store `coef_` as a CSR array, which pays where most weights are zero.

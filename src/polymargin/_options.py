@@ -21,9 +21,9 @@ def _check_positive(options: object, field: str) -> None:
 def _check_count(options: object, field: str, least: int) -> None:
     value = getattr(options, field)
     is_count = isinstance(value, Integral) and not isinstance(value, bool)
-    if not (is_count and value >= least):
+    if not (is_count and least <= value < 2**31):
         raise ValueError(
-            f"{type(options).__name__}: {field} must be an integer of at least {least}, "
+            f"{type(options).__name__}: {field} must be an integer from {least} to 2**31 - 1, "
             f"got {value!r}"
         )
 
@@ -226,11 +226,49 @@ class BlockDescent:
         options.shrinking = bool(self.shrinking)
 
 
+@dataclass(frozen=True)
+class Blocks:
+    """Two-level working sets, the loop of kernel machines that ``solver="auto"`` means.
+
+    Parameters
+    ----------
+    size : int, default=0
+        Examples in a working set; 0 leaves it to the solver.
+    fraction : float, default=0.1
+        Part of its gap at which a working set is left.
+    passes : int, default=20
+        Bound on the passes over a working set.
+
+    Examples
+    --------
+    >>> from polymargin import Blocks, KernelSVM
+    >>> KernelSVM(solver=Blocks(size=256)).solver.size
+    256
+    """
+
+    name: ClassVar[str] = "blocks"
+    size: int = 0
+    fraction: float = 0.1
+    passes: int = 20
+
+    def __post_init__(self) -> None:
+        _check_count(self, "size", 0)
+        _check_positive(self, "fraction")
+        _check_count(self, "passes", 1)
+
+    def size_for(self, n_classes: int) -> int:
+        """Examples in a working set of this many classes."""
+        if self.size:
+            return max(self.size, 2)
+        return 1024 if n_classes <= 16 else 512
+
+
 BLOCK_SOLVERS: dict[str, type[BlockSolver]] = {
     cls.name: cls
     for cls in (Newton, Sort, Pivot, Bisection, FixedPoint, SMO, FrankWolfe, Walrus, Greedy)
 }
 SOLVERS: dict[str, type[BlockDescent]] = {BlockDescent.name: BlockDescent}
+KERNEL_SOLVERS: dict[str, type[Blocks]] = {Blocks.name: Blocks}
 
 _Options = TypeVar("_Options")
 
@@ -246,6 +284,13 @@ def find_solver(solver: str | BlockDescent) -> BlockDescent:
     if not isinstance(solver, str):
         return solver
     return BlockDescent() if solver == "auto" else _by_name("solver", solver, SOLVERS)
+
+
+def find_kernel_solver(solver: str | Blocks) -> Blocks:
+    """The same for kernel machines."""
+    if not isinstance(solver, str):
+        return solver
+    return Blocks() if solver == "auto" else _by_name("solver", solver, KERNEL_SOLVERS)
 
 
 def find_block_solver(block_solver: str | BlockSolver, machine: "MachineInfo") -> BlockSolver:

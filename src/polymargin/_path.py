@@ -1,8 +1,8 @@
 """Regularisation path."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from sklearn.base import clone
@@ -36,17 +36,25 @@ class Path:
     def __len__(self) -> int:
         return len(self.models)
 
-    def __getitem__(self, index: int) -> tuple[float, LinearSVM]:
+    @overload
+    def __getitem__(self, index: int) -> tuple[float, LinearSVM]: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> "Path": ...
+
+    def __getitem__(self, index: int | slice) -> "tuple[float, LinearSVM] | Path":
+        if isinstance(index, slice):
+            return Path(self.Cs[index], self.models[index], self.gaps[index])
         return float(self.Cs[index]), self.models[index]
 
     def __iter__(self) -> Iterator[tuple[float, LinearSVM]]:
-        return (self[index] for index in range(len(self)))
+        return zip(self.Cs.tolist(), self.models, strict=True)
 
 
 def path(
     X: Any,
     y: Any,
-    Cs: Sequence[float],
+    Cs: Iterable[float],
     *,
     machine: str = "ww",
     sample_weight: Any = None,
@@ -87,7 +95,7 @@ def path(
     for name in ("C", "warm_start"):
         if name in params:
             raise TypeError(f"path() sets {name} itself")
-    values = np.asarray(Cs, dtype=np.float64)
+    values = np.asarray(Cs if isinstance(Cs, np.ndarray) else list(Cs), dtype=np.float64)
     if values.ndim != 1 or len(values) == 0:
         raise ValueError(f"Cs must be a non-empty sequence of numbers, got {Cs!r}")
 

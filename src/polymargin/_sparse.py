@@ -21,6 +21,8 @@ def guard_conversion(X: Any) -> None:
 
     CSR of a type the core reads is not converted, and the core checks it.
     """
+    if X.ndim != 2:
+        raise ValueError(f"Sparse X: expected 2 dimensions, got {X.ndim}. Reshape your data.")
     if X.format == "csr" and X.dtype in _FLOATS:
         return
     if X.format in ("csr", "csc", "bsr"):

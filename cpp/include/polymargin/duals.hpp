@@ -35,6 +35,18 @@ public:
         }
     }
 
+    Duals copy() const {
+        Duals other(n_, k_);
+        other.values_ = values_;
+        std::vector<DualEntry<T>> entries;
+        for (std::size_t i = 0; !flat() && i < n_; ++i) {
+            entries.clear();
+            for_each(i, [&](std::int32_t c, T value) { entries.push_back({c, value}); });
+            other.assign(i, entries);
+        }
+        return other;
+    }
+
     std::size_t size() const { return n_; }
     std::size_t classes() const { return k_; }
     bool flat() const { return k_ <= flat_classes; }

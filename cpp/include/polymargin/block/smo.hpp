@@ -20,9 +20,13 @@ Thresholds<T> smo(Block<T>& block, Variables& variables, int max_iter) {
         if (p == slack) free_mass += step;
         else variables.move(p, step);
     };
-    const std::size_t steps = max_iter > 0 ? max_iter : variables.size() + 1;
-    for (std::size_t step = 0; step < steps; ++step) {
-        const std::size_t q = step % (variables.size() + 1);
+    // One round over all q or, where the number of steps is given, as many as it takes.
+    const std::size_t round = variables.size() + 1, steps = max_iter > 0 ? max_iter : round;
+    std::size_t taken = 0, idle = 0;
+    for (std::size_t at = 0; taken < steps && idle < round; ++at) {
+        if (max_iter == 0 && at == round) break;
+        const std::size_t q = at % round;
+        ++idle;
         if (mass(q) <= 0) continue;
         std::size_t p = slack;
         double top = 0;
@@ -32,6 +36,8 @@ Thresholds<T> smo(Block<T>& block, Variables& variables, int max_iter) {
         }
         const double drive = top - gradient(q);
         if (p == q || drive <= 0) continue;
+        ++taken;
+        idle = 0;
         const double s = sign(p) - sign(q);
         const double curvature = (p != slack) + (q != slack) + variables.rho * s * s;
         const double wanted = curvature > 0 ? drive / curvature : mass(q);

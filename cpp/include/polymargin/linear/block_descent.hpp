@@ -67,7 +67,7 @@ public:
             refresh_weights(problem_, duals_, weights_, options_.threads);
             check();
         }
-        while (!converged && !stopped_ && visits_ < budget_) {
+        while (!converged && !interrupted() && visits_ < budget_) {
             double gap = sweep();
             if (has_lists_) gap = listed_sweeps(gap);
             if (second_order_) accelerate();
@@ -203,7 +203,7 @@ private:
             loss += part.loss.value();
             violation_ = std::max(violation_, part.violation);
         }
-        last_gap_ = gap.value();
+        last_gap_ = std::max(0.0, gap.value());  // rounding can make it negative
         sweeps_ = 0;
         primal_ = 0.5 * weights_.squared_norm(problem_.machine.zero_sum) + loss.value();
         record(primal_, primal_ - last_gap_, violation_);

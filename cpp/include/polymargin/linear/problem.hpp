@@ -3,12 +3,12 @@
 
 #include <cstdint>
 #include <functional>
-#include <ranges>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "polymargin/block/registry.hpp"
+#include "polymargin/bounds.hpp"
 #include "polymargin/machine.hpp"
 #include "polymargin/rows.hpp"
 
@@ -16,22 +16,6 @@ namespace polymargin {
 
 template <class Rows>
 using RowOf = decltype(std::declval<Rows>().row(0, nullptr));
-
-// C_i > 0, one for each example or one for all.
-class Bounds {
-public:
-    template <std::ranges::contiguous_range Range>
-    Bounds(const Range& each) : first_(std::ranges::data(each)), step_(1) {}
-    Bounds(const double* first, std::ptrdiff_t step) : first_(first), step_(step) {}
-
-    const double& operator[](std::size_t i) const {
-        return first_[static_cast<std::ptrdiff_t>(i) * step_];
-    }
-
-private:
-    const double* first_;
-    std::ptrdiff_t step_;
-};
 
 template <class Rows>
 struct LinearProblem {

@@ -8,22 +8,25 @@
 
 namespace polymargin {
 
+// Returns the number of examples visited: an interrupt ends it early.
 template <class Rows, class T>
-void visit_stream(const LinearProblem<Rows>& problem, const LinearOptions& options,
-                  Weights<T>& weights, const Observer& observer) {
+std::size_t visit_stream(const LinearProblem<Rows>& problem, const LinearOptions& options,
+                         Weights<T>& weights, const Observer& observer) {
     const std::vector<T> norms = working_norms(problem);
     BlockSolver<T> solver(options.block, options.seed);
     Duals<T> duals(1, problem.k);
     Visitor<Rows> visitor(problem, norms, duals, weights);
     visitor.forget_duals();
     Update<Rows> update(problem.k);
+    const std::size_t often = std::clamp<std::size_t>((1 << 16) / problem.k, 1, 1024);
     for (std::size_t i = 0; i < problem.size(); ++i) {
         if (visitor.prepare(i, T(0)).moves) {
             visitor.improve(solver, T(0), update);
             update.apply(weights, problem.bias, 0, weights.stride());
         }
-        if (i % 1024 == 1023 && observer.interrupted && observer.interrupted()) return;
+        if (i % often == often - 1 && observer.interrupted && observer.interrupted()) return i + 1;
     }
+    return problem.size();
 }
 
 }  // namespace polymargin

@@ -21,26 +21,14 @@ template <class Rows, class T = typename Rows::value_type>
 LinearOutcome train(const LinearProblem<Rows>& problem, const LinearOptions& options,
                     Duals<T>& duals, Weights<T>& weights, const Observer& observer);
 
-// Visits every example of a stream once.
+// Visits the examples of a stream once; returns how many, fewer than all after an interrupt.
 template <class Rows, class T = typename Rows::value_type>
-void train_stream(const LinearProblem<Rows>& problem, const LinearOptions& options,
-                  Weights<T>& weights, const Observer& observer);
+std::size_t train_stream(const LinearProblem<Rows>& problem, const LinearOptions& options,
+                         Weights<T>& weights, const Observer& observer);
 
 // out (n, k) = rows coef^T + intercept; coef has k rows and any strides.
 template <class Rows, class T = typename Rows::value_type>
 void predict_scores(const Rows& rows, const T* coef, std::size_t k, std::ptrdiff_t class_stride,
                     std::ptrdiff_t feature_stride, const T* intercept, T* out, int threads);
-
-// Copies dual variables, clipped to the bounds of the problem.
-template <class Rows, class T>
-void clip_into(const Duals<T>& from, const LinearProblem<Rows>& problem, Duals<T>& to) {
-    std::vector<DualEntry<T>> entries;
-    for (std::size_t i = 0; i < from.size(); ++i) {
-        entries.clear();
-        for_each_feasible(problem.machine, from, i, problem.labels[i], problem.upper[i],
-                          [&](std::int32_t c, double beta) { entries.push_back({c, T(beta)}); });
-        to.assign(i, entries);
-    }
-}
 
 }  // namespace polymargin

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "polymargin/duals.hpp"
 #include "polymargin/machine.hpp"
@@ -56,6 +57,18 @@ void for_each_alpha(const Machine& machine, const Duals<T>& duals, std::size_t i
         if (in_range(c)) body(c, !machine.relative && c == y ? beta : -beta);
     });
     if (machine.relative && total > 0 && in_range(y)) body(y, total);
+}
+
+// Copies dual variables, clipped to the bounds of a problem.
+template <class Problem, class T>
+void clip_into(const Duals<T>& from, const Problem& problem, Duals<T>& to) {
+    std::vector<DualEntry<T>> entries;
+    for (std::size_t i = 0; i < from.size(); ++i) {
+        entries.clear();
+        for_each_feasible(problem.machine, from, i, problem.labels[i], problem.upper[i],
+                          [&](std::int32_t c, double beta) { entries.push_back({c, T(beta)}); });
+        to.assign(i, entries);
+    }
 }
 
 }  // namespace polymargin

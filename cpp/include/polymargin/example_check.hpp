@@ -1,0 +1,85 @@
+// What a certificate is summed up from: loss and optimality of one example, in double.
+#pragma once
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "polymargin/duals.hpp"
+#include "polymargin/feasible.hpp"
+#include "polymargin/machine.hpp"
+#include "polymargin/simd.hpp"
+
+namespace polymargin {
+
+struct Certificate {
+    double primal, dual, violation;
+    // Relative; a difference that rounding has made negative is 0.
+    double gap() const { return primal > dual ? (primal - dual) / primal : 0; }
+};
+
+// Takes the scores of an example, centred where the machine is zero-sum.
+class ExampleCheck {
+public:
+    ExampleCheck(const Machine& machine, int k, double rounded)
+        : machine_(machine),
+          k_(k),
+          rounded_(rounded),
+          own_margin_(machine.own_margin(k)),
+          g_(simd::padded<double>(k)) {}
+
+    double* scores() { return g_.data(); }
+
+    struct Outcome {
+        double loss;        // C L(f)
+        double margin_sum;  // sum_c beta_c t_c
+        double product;     // sum_c beta_c g_c
+        double violation;
+    };
+
+    template <class T>
+    Outcome operator()(const Duals<T>& duals, std::size_t i, std::int32_t y, double C) {
+        const double own = own_margin_ - g_[y];
+        const double base = Machine::other_margin - (machine_.relative ? g_[y] : 0);
+        for (int c = 0; c < k_; ++c) g_[c] = machine_.has_others ? g_[c] + base : never;
+        for (std::size_t c = k_; c < g_.size(); ++c) g_[c] = never;
+        g_[y] = machine_.has_own ? own : never;
+        simd::Sum<double> sum;
+        simd::Largest<double> top(0);
+        simd::for_each_pack<double>(g_.size(), [&]<class P>(std::size_t at, P) {
+            const P g = simd::load<P>(g_.data() + at);
+            sum.add(simd::max(g, P{}));
+            top.add(g);
+        });
+        double lowest = std::numeric_limits<double>::infinity(), worst = 0, margin_sum = 0,
+               product = 0;
+        const double total =
+            for_each_feasible(machine_, duals, i, y, C, [&](std::int32_t c, double beta) {
+                margin_sum += beta * (c == y ? own_margin_ : Machine::other_margin);
+                product += beta * g_[c];
+                lowest = std::min(lowest, g_[c]);
+                worst = std::max(worst, -g_[c]);
+                const double weight = c == y ? machine_.weight_own : machine_.weight_other;
+                if (!machine_.simplex() && beta >= C * weight * rounded_) g_[c] = 0;
+            });
+        if (machine_.simplex()) {
+            if (total < C * rounded_) lowest = std::min(lowest, 0.0);
+            return {C * top.value(), margin_sum, product, std::max(0.0, top.value() - lowest)};
+        }
+        const double own_loss = std::max(0.0, machine_.has_own ? own : 0.0);
+        const double loss =
+            machine_.weight_other * (sum.value() - own_loss) + machine_.weight_own * own_loss;
+        for (int c = 0; c < k_; ++c) worst = std::max(worst, g_[c]);
+        return {C * loss, margin_sum, product, worst};
+    }
+
+private:
+    static constexpr double never = -std::numeric_limits<double>::infinity();
+
+    const Machine& machine_;
+    int k_;
+    double rounded_, own_margin_;
+    std::vector<double> g_;
+};
+
+}  // namespace polymargin

@@ -1,0 +1,113 @@
+// The state of a kernel fit: dual variables, scores of all examples, and the certificate.
+//
+//     D(beta) = sum_ic t_c beta_ic - 1/2 |W|^2,   |W|^2 = sum_i a_i^T f_i,
+//     P       = 1/2 |W|^2 + sum_i C_i L_i(f_i),   P - D = sum_i [C_i L_i(f_i) - sum_c beta_ic g_ic]
+//
+// Everything is summed in double from the scores, which are kept in double. Which examples form a
+// working set and where kernel rows come from is left to the caller.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "polymargin/example_check.hpp"
+#include "polymargin/kernel/problem.hpp"
+#include "polymargin/kernel/scores.hpp"
+#include "polymargin/kernel/working_set.hpp"
+#include "polymargin/parallel.hpp"
+#include "polymargin/sums.hpp"
+
+namespace polymargin {
+
+template <class T>
+class KernelDual {
+public:
+    KernelDual(const KernelProblem<T>& problem, Duals<T> duals, BlockChoice choice,
+               std::uint64_t seed, int threads)
+        : problem_(problem),
+          duals_(std::move(duals)),
+          scores_(problem.size(), problem.k),
+          set_(problem_, choice, seed),
+          threads_(threads) {}
+
+    KernelDual(const KernelDual&) = delete;
+    KernelDual& operator=(const KernelDual&) = delete;
+
+    const KernelProblem<T>& problem() const { return problem_; }
+    const Duals<T>& duals() const { return duals_; }
+    const Scores& scores() const { return scores_; }
+
+    // The gaps of all examples and their sum as a certificate.
+    Certificate check(std::span<double> gaps) const {
+        struct Part {
+            CompensatedSum loss, margins, norm;
+            double violation = 0;
+        };
+        const std::size_t n = problem_.size();
+        const double rounded = 1 - 64 * double(std::numeric_limits<T>::epsilon());
+        const std::size_t parts = std::max<std::size_t>(1, n / 1024);
+        std::vector<Part> sums(parts);
+        parallel_for(threads_, parts, [&](std::size_t p) {
+            ExampleCheck check(problem_.machine, problem_.k, rounded);
+            Part& part = sums[p];
+            for (std::size_t i = n * p / parts; i < n * (p + 1) / parts; ++i) {
+                scores_.read(i, problem_.machine.zero_sum, check.scores());
+                const auto seen = check(duals_, i, problem_.labels[i], problem_.upper[i]);
+                gaps[i] = seen.loss - seen.product;
+                part.loss += seen.loss;
+                part.margins += seen.margin_sum;
+                part.norm += seen.margin_sum - seen.product;
+                part.violation = std::max(part.violation, seen.violation);
+            }
+        });
+        CompensatedSum loss, margins, norm;
+        double violation = 0;
+        for (const Part& part : sums) {
+            loss += part.loss.value();
+            margins += part.margins.value();
+            norm += part.norm.value();
+            violation = std::max(violation, part.violation);
+        }
+        const double half = 0.5 * norm.value();
+        return {half + loss.value(), margins.value() - half, violation};
+    }
+
+    // Solves the problem of a working set; add_scores() then has to bring the scores up to date
+    // with changes().
+    std::int64_t solve(std::span<const std::int64_t> examples, const T* gram,
+                       const typename WorkingSet<T>::Plan& plan) {
+        return set_.solve(examples, gram, plan, duals_, scores_, changes_);
+    }
+
+    const AlphaChanges<T>& changes() const { return changes_; }
+
+    // Takes the vectors a of some examples for changes: scores can be summed up from nothing.
+    void change_from_zero(std::span<const std::int64_t> examples) {
+        changes_.clear();
+        std::vector<double> dense(problem_.k);
+        for (const std::int64_t i : examples) {
+            for_each_alpha(problem_.machine, duals_, i, problem_.labels[i], problem_.upper[i], 0,
+                           problem_.k, dense,
+                           [&](std::int32_t c, double a) { changes_.add(c, T(a)); });
+            changes_.end_example();
+        }
+    }
+
+    void clear_scores() { scores_.clear(); }
+
+    // For `which` of the changes, with `rows` their kernel rows from column `first` on.
+    void add_scores(std::span<const std::int64_t> which, std::span<const T* const> rows,
+                    std::size_t first, std::size_t count) {
+        scores_.add(changes_, which, rows, first, count, threads_);
+    }
+
+private:
+    KernelProblem<T> problem_;
+    Duals<T> duals_;
+    Scores scores_;
+    WorkingSet<T> set_;
+    AlphaChanges<T> changes_;
+    int threads_;
+};
+
+}  // namespace polymargin

@@ -1,0 +1,156 @@
+// The problem of a working set: block coordinate descent over a few examples with the Gram matrix
+// of those alone, all else fixed.
+//
+//     max_beta D(beta) over beta_i, i in W;   f_i = F_i + sum_{j in W} K_ij (a_j - a_j_old)
+//
+// Scores are kept by class, so that a visit adds a multiple of one row of the Gram matrix to the
+// scores of each class that it changed. Visits end when the gap of the working set, as a pass
+// meets it, has fallen to a fraction of what it was.
+#pragma once
+
+#include <numeric>
+#include <span>
+#include <vector>
+
+#include "polymargin/block/example.hpp"
+#include "polymargin/block/registry.hpp"
+#include "polymargin/duals.hpp"
+#include "polymargin/kernel/problem.hpp"
+#include "polymargin/kernel/scores.hpp"
+#include "polymargin/random.hpp"
+
+namespace polymargin {
+
+template <class T>
+class WorkingSet {
+public:
+    struct Plan {
+        double fraction;  // of the first pass's gap at which the visits end
+        int passes;       // at most
+    };
+
+    WorkingSet(const KernelProblem<T>& problem, BlockChoice choice, std::uint64_t seed)
+        : problem_(problem),
+          block_(problem.machine, problem.k),
+          solver_(choice, seed),
+          random_(seed) {}
+
+    // Moves the dual variables of the examples and says how in `changes`. `gram` is their Gram
+    // matrix, row by row. Returns the number of visits.
+    std::int64_t solve(std::span<const std::int64_t> examples, const T* gram, const Plan& plan,
+                       Duals<T>& duals, const Scores& scores, AlphaChanges<T>& changes) {
+        load(examples, duals, scores);
+        std::int64_t visits = 0;
+        double start = 0, negligible = 0;
+        for (int pass = 0; pass < plan.passes; ++pass) {
+            random_.shuffle(std::span(order_));
+            double gap = 0;
+            for (const std::uint32_t e : order_) gap += visit(e, gram, negligible);
+            visits += static_cast<std::int64_t>(order_.size());
+            if (pass == 0) start = gap;
+            negligible = 0.1 * plan.fraction * start / static_cast<double>(order_.size());
+            if (gap <= plan.fraction * start) break;
+        }
+        store(duals, changes);
+        return visits;
+    }
+
+private:
+    void load(std::span<const std::int64_t> examples, const Duals<T>& duals, const Scores& scores) {
+        examples_ = examples;
+        const std::size_t q = examples.size(), size = block_.size();
+        stride_ = simd::padded<T>(q);
+        scores_.assign(stride_ * problem_.k, T(0));
+        beta_.assign(q * size, T(0));
+        order_.resize(q);
+        std::iota(order_.begin(), order_.end(), std::uint32_t{0});
+        for (std::size_t e = 0; e < q; ++e) {
+            scores.read(examples[e], problem_.machine.zero_sum, scores_.data() + e,
+                        static_cast<std::ptrdiff_t>(stride_));
+            duals.for_each(examples[e], [&](std::int32_t c, T b) { beta_[e * size + c] = b; });
+        }
+    }
+
+    // Returns the gap that the visit met.
+    double visit(std::size_t e, const T* gram, double negligible) {
+        const std::size_t i = examples_[e], size = block_.size();
+        const std::int32_t y = problem_.labels[i];
+        T* beta = beta_.data() + e * size;
+        for (int c = 0; c < problem_.k; ++c) block_.scores()[c] = scores_[c * stride_ + e];
+        std::fill(block_.scores() + problem_.k, block_.scores() + size, T(0));
+        std::copy_n(beta, size, block_.beta());
+        const State state = block_.prepare(y, problem_.diagonal[i], T(problem_.upper[i]), T(0));
+        if (!state.moves || state.gap <= negligible) return state.gap;
+        const auto& move = block_.solve(solver_);
+        const T* row = gram + e * examples_.size();
+        if (move.dense) {
+            for (int c = 0; c < problem_.k; ++c) {
+                if (c == y) continue;
+                add(c, block_.delta()[c], row);
+                beta[c] = block_.new_beta()[c];
+            }
+        } else {
+            for (const auto& [c, delta, value] : block_.changes()) {
+                add(c, delta, row);
+                beta[c] = value;
+            }
+        }
+        add(y, move.own_change, row);
+        beta[y] = move.beta_own;
+        return state.gap;
+    }
+
+    void add(std::int32_t c, T change, const T* row) {
+        if (change == 0) return;
+        T* scores = scores_.data() + c * stride_;
+        for (std::size_t e = 0; e < examples_.size(); ++e) scores[e] += change * row[e];
+    }
+
+    // Writes the dual variables back; their change is the difference in double.
+    void store(Duals<T>& duals, AlphaChanges<T>& changes) {
+        changes.clear();
+        const std::size_t size = block_.size();
+        std::vector<double> change(problem_.k);
+        for (std::size_t e = 0; e < examples_.size(); ++e) {
+            const std::size_t i = examples_[e];
+            const std::int32_t y = problem_.labels[i];
+            std::fill(change.begin(), change.end(), 0.0);
+            const auto add = [&](std::int32_t c, double beta) {
+                if (c == y && !problem_.machine.relative) {
+                    change[y] += beta;
+                } else {
+                    change[c] -= beta;
+                    if (problem_.machine.relative) change[y] += beta;
+                }
+            };
+            duals.for_each(i, [&](std::int32_t c, T value) { add(c, -double(value)); });
+            entries_.clear();
+            for (int c = 0; c < problem_.k; ++c) {
+                const T beta = beta_[e * size + c];
+                if (beta == 0) continue;
+                entries_.push_back({c, beta});
+                add(c, double(beta));
+            }
+            for (int c = 0; c < problem_.k; ++c) {
+                if (T(change[c]) != 0) changes.add(c, T(change[c]));
+            }
+            changes.end_example();
+            if (!changes.empty(e)) duals.assign(i, entries_);
+        }
+    }
+
+    const KernelProblem<T>& problem_;
+    ExampleBlock<T> block_;
+    BlockSolver<T> solver_;
+    Random random_;
+
+    // The working set.
+    std::span<const std::int64_t> examples_;
+    std::size_t stride_ = 0;
+    std::vector<T> scores_;  // by class
+    std::vector<T> beta_;    // by example
+    std::vector<std::uint32_t> order_;
+    std::vector<DualEntry<T>> entries_;
+};
+
+}  // namespace polymargin

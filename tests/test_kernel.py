@@ -1,0 +1,319 @@
+"""The kernel estimator: agreement with others, model, warm starts, bad input."""
+
+import os
+import pickle
+import signal
+import threading
+import time
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import MACHINES
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import make_blobs
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.svm import SVC
+
+from polymargin import Blocks, KernelSVM, LinearSVM
+from polymargin._row_cache import RowCache
+
+
+@pytest.fixture
+def crowd(seed: int) -> tuple[Any, Any]:
+    """More rows than a small working set holds."""
+    X, y = make_blobs(300, 5, centers=4, cluster_std=4.0, random_state=seed)
+    return (X - X.mean(axis=0)) / X.std(axis=0), y
+
+
+# Agreement
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_linear_kernel_is_linear_svm(
+    machine: str, fit_intercept: bool, blobs: tuple[Any, Any]
+) -> None:
+    X, y = blobs
+    params = {"C": 0.3, "tol": 1e-9, "fit_intercept": fit_intercept, "random_state": 0}
+    kernel = KernelSVM(machine, kernel="linear", **params).fit(X, y)
+    linear = LinearSVM(machine, max_iter=100_000, **params).fit(X, y)
+    assert kernel.primal_objective_ == pytest.approx(linear.primal_objective_, rel=1e-8)
+    np.testing.assert_allclose(kernel.class_scores(X), linear.class_scores(X), atol=1e-3)
+
+
+def test_two_classes_agree_with_the_binary_machine(blobs: tuple[Any, Any]) -> None:
+    X, y = blobs[0], np.minimum(blobs[1], 1)
+    ours = KernelSVM("ww", C=0.5, kernel="rbf", gamma=0.3, tol=1e-10, fit_intercept=True)
+    # A bias that is regularised is a constant in the kernel; SVC's own is not.
+    K = rbf_kernel(X, gamma=0.3) + 1
+    theirs = SVC(C=1.0, kernel="precomputed", tol=1e-10).fit(K, y)
+    bias_free = ours.fit(X, y).decision_function(X)
+    assert np.corrcoef(bias_free, theirs.decision_function(K))[0, 1] > 0.99
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "poly", "laplacian", "normalized-poly"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sparse_is_dense(kernel: str, dtype: type, crowd: tuple[Any, Any]) -> None:
+    X, y = (np.where(np.abs(crowd[0]) < 0.5, 0, crowd[0])).astype(dtype), crowd[1]
+    params = {"kernel": kernel, "gamma": 0.2, "coef0": 1.0, "tol": 1e-5, "random_state": 0}
+    dense = KernelSVM("ww", **params).fit(X, y)
+    for layout in (sparse.csr_array, sparse.csc_matrix, sparse.coo_array):
+        model = KernelSVM("ww", **params).fit(layout(X), y)
+        assert model.dual_coef_.dtype == dtype
+        assert sparse.issparse(model.support_vectors_)
+        assert model.primal_objective_ == pytest.approx(dense.primal_objective_, rel=3e-5)
+        scores = model.class_scores(layout(X))
+        np.testing.assert_allclose(scores, dense.class_scores(X), atol=0.1)
+        np.testing.assert_allclose(scores, model.class_scores(X), atol=1e-4)
+    np.testing.assert_allclose(dense.class_scores(sparse.csr_array(X)), dense.class_scores(X))
+
+
+def test_repeated_entries_of_a_sparse_row_add_up(crowd: tuple[Any, Any]) -> None:
+    X, y = crowd
+    half = sparse.csr_array(X / 2)
+    twice = sparse.csr_array(
+        (np.repeat(half.data, 2), np.repeat(half.indices, 2), 2 * half.indptr), shape=X.shape
+    )
+    for kernel in ("rbf", "laplacian"):
+        a = KernelSVM(kernel=kernel, tol=1e-6, gamma=0.3, random_state=0).fit(twice, y)
+        b = KernelSVM(kernel=kernel, tol=1e-6, gamma=0.3, random_state=0).fit(X, y)
+        assert a.primal_objective_ == pytest.approx(b.primal_objective_, rel=1e-5)
+
+
+def test_far_from_the_origin_single_precision_is_right(crowd: tuple[Any, Any]) -> None:
+    """Distances survive features that are large beside their differences."""
+    X = (crowd[0] + 1000).astype(np.float32)
+    model = KernelSVM(gamma=0.2, tol=1e-4).fit(X, crowd[1])
+    exact = KernelSVM(gamma=0.2, tol=1e-4).fit(X.astype(np.float64), crowd[1])
+    assert model.primal_objective_ == pytest.approx(exact.primal_objective_, rel=1e-3)
+    np.testing.assert_allclose(model.class_scores(X), exact.class_scores(X), atol=0.05)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_threads_agree_and_repeat(n_jobs: int, machine: str, crowd: tuple[Any, Any]) -> None:
+    params = {"C": 1.0, "gamma": 0.3, "solver": Blocks(size=64), "random_state": 0}
+    first = KernelSVM(machine, n_jobs=n_jobs, **params).fit(*crowd)
+    again = KernelSVM(machine, n_jobs=n_jobs, **params).fit(*crowd)
+    np.testing.assert_array_equal(first.dual_coef_, again.dual_coef_)
+    assert first.dual_gap_ <= 1e-3
+
+
+# The model
+
+
+def test_model_holds_support_vectors_only(machine: str, crowd: tuple[Any, Any]) -> None:
+    X, y = crowd
+    model = KernelSVM(machine, C=0.5, gamma=0.3, tol=1e-5, random_state=0).fit(X, y)
+    n_sv = len(model.support_)
+    assert model.dual_coef_.shape == (4, n_sv)
+    assert model.n_support_.sum() == n_sv
+    np.testing.assert_array_equal(model.n_support_, np.bincount(y[model.support_], minlength=4))
+    np.testing.assert_array_equal(model.support_vectors_, X[model.support_])
+    # Scores, objective and dual variables say the same.
+    K = rbf_kernel(X, gamma=0.3)
+    A = model.duals_.toarray()
+    if np.abs(model.dual_coef_.sum(axis=0)).max() < 1e-9:
+        A = A - A.mean(axis=1, keepdims=True)
+    np.testing.assert_allclose(model.class_scores(X), K @ A, atol=1e-8)
+    assert model.duals_.shape == (300, 4)
+
+
+def test_certificate_can_be_recomputed(crowd: tuple[Any, Any]) -> None:
+    X, y = crowd
+    model = KernelSVM("ww", C=2.0, gamma=0.3, tol=1e-4, random_state=0).fit(X, y)
+    F = model.class_scores(X)
+    own = F[np.arange(300), y][:, None]
+    hinges = np.maximum(0, 1 - (own - F))
+    hinges[np.arange(300), y] = 0
+    norm = float((model.duals_.toarray() * F).sum())
+    beta_sum = float(model.duals_.toarray()[np.arange(300), y].sum())
+    assert model.primal_objective_ == pytest.approx(0.5 * norm + 2.0 * hinges.sum(), rel=1e-9)
+    assert model.dual_objective_ == pytest.approx(beta_sum - 0.5 * norm, rel=1e-9)
+    assert model.history_["gap"][-1] == model.dual_gap_
+    assert np.all(np.diff(model.history_["dual"]) >= -1e-9)
+
+
+def test_rows_of_weight_zero_are_gone(crowd: tuple[Any, Any]) -> None:
+    X, y = crowd
+    weight = np.where(y == 3, 0.0, 1.0)
+    part = KernelSVM("cs", gamma=0.3, tol=1e-6, random_state=0).fit(X, y, weight)
+    alone = KernelSVM("cs", gamma=0.3, tol=1e-6, random_state=0).fit(X[y != 3], y[y != 3])
+    np.testing.assert_array_equal(part.classes_, [0, 1, 2])
+    assert not np.any(y[part.support_] == 3)
+    np.testing.assert_allclose(part.class_scores(X), alone.class_scores(X), atol=1e-3)
+    K = rbf_kernel(X, gamma=0.3)
+    precomputed = KernelSVM("cs", kernel="precomputed", tol=1e-6, random_state=0).fit(K, y, weight)
+    np.testing.assert_allclose(precomputed.class_scores(K), alone.class_scores(X), atol=1e-3)
+
+
+def test_pickles_and_clones(crowd: tuple[Any, Any]) -> None:
+    model = KernelSVM("llw", C=2.0, gamma=0.3, random_state=0).fit(*crowd)
+    restored = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(restored.class_scores(crowd[0]), model.class_scores(crowd[0]))
+    assert clone(model).get_params() == model.get_params()
+    with pytest.raises(NotFittedError):
+        clone(model).predict(crowd[0])
+
+
+def test_blocks_of_prediction_do_not_matter(
+    crowd: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = KernelSVM(gamma=0.3, random_state=0).fit(*crowd)
+    scores = model.class_scores(crowd[0])
+    monkeypatch.setattr("polymargin._kernel._BLOCK_BYTES", 1)
+    np.testing.assert_allclose(model.class_scores(crowd[0]), scores, atol=1e-12)
+
+
+# Warm starts, interrupts, limits
+
+
+def test_warm_start_over_C(machine: str, crowd: tuple[Any, Any]) -> None:
+    warm = KernelSVM(machine, gamma=0.3, tol=1e-6, warm_start=True, random_state=0)
+    for C in (0.1, 1.0, 0.5):
+        warm.set_params(C=C).fit(*crowd)
+        cold = KernelSVM(machine, C=C, gamma=0.3, tol=1e-6, random_state=0).fit(*crowd)
+        assert warm.converged_
+        assert warm.primal_objective_ == pytest.approx(cold.primal_objective_, rel=3e-6)
+    passes = warm.n_iter_
+    assert warm.fit(*crowd).n_iter_ < passes
+
+
+def test_max_iter_is_honoured_and_said(crowd: tuple[Any, Any]) -> None:
+    model = KernelSVM(C=100.0, gamma=1.0, solver=Blocks(size=16), max_iter=3, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="3 passes at a relative duality gap of"):
+        model.fit(*crowd)
+    assert model.n_iter_ == 3
+    assert not model.converged_
+
+
+def test_interrupt_leaves_a_model(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(4000, 50)), rng.integers(0, 5, 4000)
+    model = KernelSVM(C=1e4, kernel="linear", tol=1e-12, solver=Blocks(size=64), random_state=0)
+    timer = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    began = time.perf_counter()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(X, y)
+    finally:
+        timer.cancel()
+    assert time.perf_counter() - began < 60  # not a matter of speed: it would run for minutes
+    assert 0 < model.dual_gap_ < np.inf
+    assert not model.converged_
+    assert model.predict(X[:10]).shape == (10,)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_several_fits_at_once(crowd: tuple[Any, Any]) -> None:
+    expected = KernelSVM(gamma=0.3, random_state=0).fit(*crowd).dual_coef_
+    models = [KernelSVM(gamma=0.3, random_state=0) for _ in range(4)]
+    threads = [threading.Thread(target=model.fit, args=crowd) for model in models]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for model in models:
+        np.testing.assert_allclose(model.dual_coef_, expected, atol=1e-10)
+
+
+# Bad input
+
+
+def test_indefinite_kernel_is_said_once(crowd: tuple[Any, Any]) -> None:
+    X, y = crowd
+    model = KernelSVM(kernel="sigmoid", gamma=0.5, coef0=-1.0, C=10.0, max_iter=2000)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(X, y)
+    texts = [str(w.message) for w in caught]
+    assert sum("not positive semi-definite" in text for text in texts) == 1
+    assert "eigenvalue of -" in next(t for t in texts if "not positive" in t)
+    assert np.isnan(model.dual_gap_)
+    assert model.predict(X).shape == y.shape
+
+
+def test_negative_diagonal_ends(crowd: tuple[Any, Any]) -> None:
+    K = -rbf_kernel(crowd[0], gamma=0.3)
+    with pytest.warns(UserWarning, match="not positive semi-definite"):
+        model = KernelSVM(kernel="precomputed", max_iter=500).fit(K, crowd[1])
+    assert np.all(np.isfinite(model.dual_coef_))
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"gamma": 0.0}, "gamma"),
+        ({"gamma": -1.0}, "gamma"),
+        ({"kernel": "cubic"}, "kernel"),
+        ({"solver": "magic"}, "unknown solver 'magic'; known are auto, blocks"),
+        ({"cache_size": 0}, "cache_size"),
+        ({"degree": -1}, "degree"),
+    ],
+)
+def test_parameters_are_checked(
+    params: dict[str, Any], message: str, blobs: tuple[Any, Any]
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        KernelSVM(**params).fit(*blobs)
+
+
+def test_kernel_functions_are_checked(blobs: tuple[Any, Any]) -> None:
+    with pytest.raises(ValueError, match=r"returned an array of shape \(3,\)"):
+        KernelSVM(kernel=lambda A, B: np.ones(3)).fit(*blobs)
+    with pytest.raises(ValueError, match="returned NaN or infinity"):
+        KernelSVM(kernel=lambda A, B: np.full((len(A), len(B)), np.nan)).fit(*blobs)
+
+
+def test_precomputed_matrices_are_checked(blobs: tuple[Any, Any]) -> None:
+    X, y = blobs
+    with pytest.raises(ValueError, match="has to be square"):
+        KernelSVM(kernel="precomputed").fit(X, y)
+    K = rbf_kernel(X)
+    K[3, 5] += 0.5
+    with pytest.raises(ValueError, match="not symmetric"):
+        KernelSVM(kernel="precomputed").fit(K, y)
+    K[3, 5] = np.nan
+    with pytest.raises(ValueError, match="NaN in row 3, column 5"):
+        KernelSVM(kernel="precomputed").fit(K, y)
+    model = KernelSVM(kernel="precomputed").fit(rbf_kernel(X), y)
+    with pytest.raises(ValueError, match="features"):
+        model.predict(X)
+
+
+def test_zero_diagonal_and_duplicate_rows_close_the_gap(machine: str) -> None:
+    X = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
+    y = np.array([0, 1, 2, 2, 1])
+    model = KernelSVM(machine, C=3.0, kernel="linear", tol=1e-8, random_state=0).fit(X, y)
+    assert model.dual_gap_ <= 1e-8
+
+
+@pytest.mark.parametrize("machine_name", MACHINES)
+def test_few_rows(machine_name: str) -> None:
+    model = KernelSVM(machine_name, tol=1e-8).fit([[0.0], [1.0]], ["a", "b"])
+    assert model.predict([[0.1], [0.9]]).tolist() == ["a", "b"]
+
+
+# The cache
+
+
+def test_cache_gives_up_the_oldest_rows() -> None:
+    cache = RowCache(10, np.float32, 3 * 10 * 4)
+    assert cache.store.shape == (3, 10)
+    np.testing.assert_array_equal(cache.find(np.array([4, 5])), [-1, -1])
+    np.testing.assert_array_equal(cache.reserve(np.array([4, 5])), [0, 1])
+    np.testing.assert_array_equal(cache.find(np.array([5, 6])), [1, -1])
+    np.testing.assert_array_equal(cache.reserve(np.array([6])), [2])
+    np.testing.assert_array_equal(cache.find(np.array([7])), [-1])
+    np.testing.assert_array_equal(cache.reserve(np.array([7])), [0])  # 4 was the oldest
+    np.testing.assert_array_equal(cache.find(np.array([4, 5, 6, 7])), [-1, 1, 2, 0])
+    assert len(cache.reserve(np.array([4]))) == 0  # all in use
+
+
+def test_cache_smaller_than_a_row_holds_none() -> None:
+    cache = RowCache(1000, np.float64, 7999)
+    assert cache.store.shape == (0, 1000)
+    assert len(cache.reserve(np.array([1, 2]))) == 0

@@ -1,0 +1,119 @@
+"""`partial_fit`: each row is visited once."""
+
+import os
+import pickle
+import signal
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from polymargin import LinearSVM
+
+CERTIFICATE = ("n_iter_", "dual_gap_", "primal_objective_", "converged_", "history_", "duals_")
+
+
+@pytest.fixture
+def model(blobs: tuple[Any, Any]) -> LinearSVM:
+    """A fitted model."""
+    fitted: LinearSVM = LinearSVM(C=0.1, random_state=0).fit(*blobs)
+    return fitted
+
+
+def test_stream_learns(machine: str, blobs: tuple[Any, Any]) -> None:
+    X, y = blobs
+    stream = LinearSVM(machine, C=0.1, random_state=0)
+    for start in range(0, len(y), 7):
+        batch = slice(start, start + 7)
+        stream.partial_fit(X[batch], y[batch], classes=[0, 1, 2])
+    assert stream.score(X, y) > 0.5
+    for name in CERTIFICATE:
+        assert not hasattr(stream, name)
+
+
+def test_batches_of_a_stream_do_not_matter(machine: str, blobs: tuple[Any, Any]) -> None:
+    X, y = blobs
+    whole = LinearSVM(machine, random_state=0).partial_fit(X, y, classes=[0, 1, 2])
+    parts = LinearSVM(machine, random_state=0).partial_fit(X[:9], y[:9], classes=[0, 1, 2])
+    parts = pickle.loads(pickle.dumps(parts)).partial_fit(sparse.csr_array(X[9:]), y[9:])
+    np.testing.assert_allclose(parts.coef_, whole.coef_, rtol=1e-9, atol=1e-12)
+
+
+def test_rows_of_weight_zero_are_passed_over(blobs: tuple[Any, Any]) -> None:
+    X, y = blobs
+    weights = (np.arange(len(y)) % 2).astype(float)
+    some = LinearSVM(random_state=0).partial_fit(X, y, [0, 1, 2], weights)
+    rest = LinearSVM(random_state=0).partial_fit(X[1::2], y[1::2], [0, 1, 2])
+    np.testing.assert_array_equal(some.coef_, rest.coef_)
+
+
+def test_stream_after_fit_starts_anew(model: LinearSVM, blobs: tuple[Any, Any]) -> None:
+    fresh = LinearSVM(C=0.1, random_state=0).partial_fit(*blobs, classes=[0, 1, 2])
+    np.testing.assert_array_equal(model.partial_fit(*blobs).coef_, fresh.coef_)
+    for name in CERTIFICATE:
+        assert not hasattr(model, name)
+    assert model.fit(*blobs).converged_
+    np.testing.assert_array_equal(model.partial_fit(*blobs).coef_, fresh.coef_)
+
+
+def test_stream_keeps_its_dtype(blobs: tuple[Any, Any]) -> None:
+    X, y = blobs
+    stream = LinearSVM().partial_fit(X.astype(np.float32), y, classes=[0, 1, 2])
+    assert stream.partial_fit(X, y).coef_.dtype == np.float32
+
+
+def test_stream_refuses_nonsense(blobs: tuple[Any, Any]) -> None:
+    X, y = blobs
+    with pytest.raises(ValueError, match="classes must be passed on the first call"):
+        LinearSVM().partial_fit(X, y)
+    with pytest.raises(ValueError, match=r"labels that are not in classes: \[2\]"):
+        LinearSVM().partial_fit(X, y, classes=[0, 1])
+    with pytest.raises(ValueError, match='class_weight="balanced" needs all labels'):
+        LinearSVM(class_weight="balanced").partial_fit(X, y, classes=[0, 1, 2])
+    stream = LinearSVM().partial_fit(X, y, classes=[0, 1, 2])
+    with pytest.raises(ValueError, match="is not the same as on the first call"):
+        stream.partial_fit(X, y, classes=[0, 1, 2, 3])
+    with pytest.raises(ValueError, match="X has 3 features"):
+        stream.partial_fit(X[:, :3], y)
+
+
+def test_rows_seen_are_counted(blobs: tuple[Any, Any]) -> None:
+    X, y = blobs
+    stream = LinearSVM().partial_fit(X, y, [0, 1, 2])
+    assert stream.n_samples_seen_ == len(y)
+    assert stream.partial_fit(X[:10], y[:10]).n_samples_seen_ == len(y) + 10
+
+
+def test_batch_of_weight_zero_changes_nothing(blobs: tuple[Any, Any]) -> None:
+    X, y = blobs
+    stream = LinearSVM().partial_fit(X, y, [0, 1, 2])
+    coef = stream.coef_
+    stream.partial_fit(X, y, sample_weight=np.zeros(len(y)))
+    np.testing.assert_array_equal(stream.coef_, coef)
+
+
+def test_class_weight_of_a_class_not_in_the_batch(blobs: tuple[Any, Any]) -> None:
+    X, y = blobs
+    stream = LinearSVM(class_weight={2: 3.0}).partial_fit(X, y, classes=[0, 1, 2])
+    stream.partial_fit(X[y < 2], y[y < 2])
+    with pytest.raises(ValueError, match="none of the classes of class_weight"):
+        LinearSVM(class_weight={9: 3.0}).partial_fit(X, y, classes=[0, 1, 2])
+
+
+def test_interrupt_keeps_the_rows_visited(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(50_000, 100)), rng.integers(0, 1000, 50_000)
+    stream = LinearSVM(C=1.0).partial_fit(X[:10], y[:10], classes=np.arange(1000))
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            stream.partial_fit(X[10:], y[10:])
+    finally:
+        timer.cancel()
+    seen = stream.n_samples_seen_
+    assert 10 <= seen < 50_000
+    again = LinearSVM(C=1.0).partial_fit(X[:seen], y[:seen], np.arange(1000))
+    np.testing.assert_array_equal(stream.coef_, again.coef_)
