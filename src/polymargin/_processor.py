@@ -101,8 +101,9 @@ class Processor:
         gram = np.empty((q, q), self._points.dtype)
         core.gather(self._cache.store, slots[cached], examples[order], gram[:m])
         gram[m:, :m] = gram[:m, m:].T
-        points = self._points[examples[absent]]
-        self._kernel.evaluate(points, points, gram[m:, m:], self._n_threads)
+        # Two copies: for one NumPy would compute a triangle and mirror it, which takes longer.
+        left, right = self._points[examples[absent]], self._points[examples[absent]]
+        self._kernel.evaluate(left, right, gram[m:, m:], self._n_threads)
         np.fill_diagonal(gram, self._diagonal[examples[order]])
         return examples[order], gram
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
+#include <numeric>
 #include <span>
 #include <vector>
 
@@ -59,37 +61,91 @@ public:
     template <class T>
     void add(const AlphaChanges<T>& changes, std::span<const std::int64_t> which,
              std::span<const T* const> rows, std::size_t first, std::size_t count, int threads) {
-        // The kernel streams through once; the sums of a tile stay in the cache.
-        constexpr std::size_t lanes = simd::full_lanes<T>;
-        const std::size_t room = (std::size_t{1} << 13) / k_ / lanes * lanes;
-        const std::size_t tile = std::clamp<std::size_t>(room, 4 * lanes, 2048);
-        parallel_for(threads, (count + tile - 1) / tile, [&](std::size_t part) {
-            const std::size_t from = part * tile, width = std::min(tile, count - from);
-            std::vector<T> sums(tile * k_);
-            for (std::size_t r = 0; r < which.size(); ++r) {
-                const T* row = rows[r] + from;
-                if (r + 2 < which.size()) prefetch(rows[r + 2] + from, width);
-                const std::size_t end = changes.offsets[which[r] + 1];
-                for (std::size_t e = changes.offsets[which[r]]; e < end; ++e) {
-                    const T value = changes.values[e];
-                    T* sum = sums.data() + changes.classes[e] * tile;
-                    for (std::size_t at = 0; at < width; ++at) sum[at] += value * row[at];
+        for (std::size_t from = 0; from < which.size(); from += group_size<T>) {
+            const std::size_t size = std::min(group_size<T>, which.size() - from);
+            const ByClass<T> group(changes, which.subspan(from, size), k_);
+            add_group(group, rows.subspan(from, size), first, count, threads);
+        }
+    }
+
+private:
+    // So many kernel rows, a pack of columns of each, fill most of the first-level cache.
+    template <class T>
+    static constexpr std::size_t group_size = (std::size_t{1} << 15) / sizeof(simd::Pack<T>);
+
+    // Changes of a group of examples, listed by class.
+    template <class T>
+    struct ByClass {
+        ByClass(const AlphaChanges<T>& changes, std::span<const std::int64_t> which, int k)
+            : offsets(k + 1) {
+            const auto for_each = [&](auto&& body) {
+                for (std::size_t r = 0; r < which.size(); ++r) {
+                    const std::size_t end = changes.offsets[which[r] + 1];
+                    for (std::size_t e = changes.offsets[which[r]]; e < end; ++e) {
+                        body(static_cast<std::uint32_t>(r), changes.classes[e], changes.values[e]);
+                    }
                 }
-            }
-            for (int c = 0; c < k_; ++c) {
-                double* scores = of_class(c) + first + from;
-                const T* sum = sums.data() + c * tile;
-                for (std::size_t at = 0; at < width; ++at) scores[at] += sum[at];
+            };
+            for_each([&](std::uint32_t, std::int32_t c, T) { ++offsets[c + 1]; });
+            std::partial_sum(offsets.begin(), offsets.end(), offsets.begin());
+            entries.resize(offsets.back());
+            std::vector<std::size_t> next(offsets.begin(), offsets.end() - 1);
+            for_each(
+                [&](std::uint32_t r, std::int32_t c, T value) { entries[next[c]++] = {r, value}; });
+        }
+
+        struct Entry {
+            std::uint32_t row;
+            T value;
+        };
+        std::vector<std::size_t> offsets;
+        std::vector<Entry> entries;
+    };
+
+    // A pack of columns at a time: its kernel values are brought together once and then read for
+    // every class. Lines of the packs that follow are asked for meanwhile.
+    template <class T>
+    void add_group(const ByClass<T>& group, std::span<const T* const> rows, std::size_t first,
+                   std::size_t count, int threads) {
+        using P = simd::Pack<T>;
+        constexpr std::size_t lanes = simd::full_lanes<T>, piece = 64 * lanes;
+        parallel_for(threads, (count + piece - 1) / piece, [&](std::size_t part) {
+            std::vector<P> packed(rows.size());
+            const std::size_t end = std::min(count, (part + 1) * piece);
+            for (std::size_t at = part * piece; at < end; at += lanes) {
+                const std::size_t width = std::min(lanes, end - at);
+                for (std::size_t r = 0; r < rows.size(); ++r) {
+                    if (width == lanes) {
+                        packed[r] = simd::load<P>(rows[r] + at);
+                        __builtin_prefetch(rows[r] + at + 4 * lanes, 0, 2);
+                    } else {
+                        packed[r] = P{};
+                        std::memcpy(&packed[r], rows[r] + at, width * sizeof(T));
+                    }
+                }
+                for (int c = 0; c < k_; ++c) {
+                    const P sum = sum_of(group, c, packed.data());
+                    double* scores = of_class(c) + first + at;
+                    for (std::size_t lane = 0; lane < width; ++lane) scores[lane] += sum[lane];
+                }
             }
         });
     }
 
-private:
     template <class T>
-    [[gnu::always_inline]] static void prefetch(const T* from, std::size_t width) {
-        for (std::size_t at = 0; at < width; at += simd::full_lanes<T>) {
-            __builtin_prefetch(from + at);
+    [[gnu::always_inline]] static simd::Pack<T> sum_of(const ByClass<T>& group, int c,
+                                                       const simd::Pack<T>* packed) {
+        simd::Pack<T> sums[4] = {};
+        std::size_t e = group.offsets[c];
+        const std::size_t end = group.offsets[c + 1];
+        for (; e + 4 <= end; e += 4) {
+            for (int u = 0; u < 4; ++u) {
+                const auto [row, value] = group.entries[e + u];
+                sums[u] += value * packed[row];
+            }
         }
+        for (; e < end; ++e) sums[0] += group.entries[e].value * packed[group.entries[e].row];
+        return (sums[0] + sums[1]) + (sums[2] + sums[3]);
     }
 
     std::size_t n_;

@@ -1,0 +1,253 @@
+"""The race of the kernel machines: ``python -m benchmarks.kernel [PART ...]``.
+
+Parts: ``race`` (KernelSVM to a relative gap of 1e-3 beside scikit-learn's SVC and, where it is
+installed, that of scikit-learn-intelex, CPU seconds on one thread, median of interleaved rounds),
+``mnist`` (all 60,000 rows on two threads: wall seconds, memory, test error), ``prediction``,
+``growth`` (seconds over n and k), ``gaps`` (1e-6 for WW, CS and LLW, 1e-4 for the others, in
+double). Results are stored entry by entry in ``results/kernel.json``;
+``results/kernel.md`` and ``kernel.png`` are made from it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import lzma
+import resource
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from scipy import sparse
+from sklearn.datasets import load_svmlight_file
+from sklearn.preprocessing import minmax_scale
+from sklearn.svm import SVC
+
+from benchmarks import kernel_report
+from benchmarks.datasets import ROOT, SPECS, data_folder, load
+from benchmarks.timing import environment, now, read_json, timed, write_json
+from polymargin import KernelSVM
+from polymargin._simd import core
+
+RESULTS = ROOT / "benchmarks" / "results"
+TOL = 1e-3
+MACHINES = ("ww", "cs", "llw")
+PARTS = ("race", "mnist", "prediction", "growth", "gaps")
+console = Console()
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A data set, the number of its first rows in use, C and gamma of the radial kernel."""
+
+    data: str
+    rows: int | None
+    C: float
+    gamma: float
+
+
+SETTINGS = {
+    "satimage": Setting("satimage", None, 16.0, 1.0),
+    "usps": Setting("usps", None, 10.0, 2.0**-7),
+    "mnist 5k": Setting("mnist", 5000, 10.0, 0.02),
+    "mnist 10k": Setting("mnist", 10000, 5.0, 0.02),
+    "letter 5k": Setting("letter", 5000, 16.0, 4.0),
+    "optdigits": Setting("optdigits", None, 10.0, 0.05),
+    "shuttle": Setting("shuttle", None, 16.0, 16.0),
+}
+MNIST = Setting("mnist", None, 5.0, 0.02)
+GAPS = {
+    "glass": Setting("glass", None, 10.0, 0.5),
+    "iris": Setting("iris", None, 10.0, 0.5),
+    "vehicle": Setting("vehicle", None, 10.0, 0.25),
+    "segment": Setting("segment", None, 10.0, 0.5),
+    "satimage": SETTINGS["satimage"],
+    "optdigits": SETTINGS["optdigits"],
+    "usps": SETTINGS["usps"],
+    "letter 5k": SETTINGS["letter 5k"],
+}
+
+
+@dataclass(frozen=True)
+class Part:
+    """Rows in single precision, and the test part."""
+
+    X: np.ndarray
+    y: np.ndarray
+    X_test: np.ndarray
+    y_test: np.ndarray
+
+
+def read(setting: Setting, rows: int | None = None) -> Part:
+    """The data of a setting, dense."""
+    data, count = load(setting.data), rows or setting.rows
+    X, X_test = (
+        (M.toarray() if sparse.issparse(M) else M).astype(np.float32) for M in (data.X, data.X_test)
+    )
+    return Part(X[:count], data.y[:count], X_test, data.y_test)
+
+
+def read_whole(setting: Setting) -> tuple[np.ndarray, np.ndarray]:
+    """Rows in double and labels, also of sets that come in one file, scaled to [-1, 1]."""
+    if setting.data in SPECS:
+        data = load(setting.data)
+        return data.X[: setting.rows], data.y[: setting.rows]
+    with lzma.open(data_folder() / f"{setting.data}.svm.xz", "rb") as file:
+        X, y = load_svmlight_file(file)
+    return minmax_scale(X.toarray(), (-1, 1)), y.astype(np.int64)
+
+
+def ours(machine: str, setting: Setting, n_jobs: int = 1, cache_size: float = 1024) -> KernelSVM:
+    return KernelSVM(
+        machine,
+        setting.C,
+        gamma=setting.gamma,
+        tol=TOL,
+        cache_size=cache_size,
+        n_jobs=n_jobs,
+        random_state=0,
+    )
+
+
+def entrants(setting: Setting) -> dict[str, Callable[[], Any]]:
+    """What takes part in the race, by name."""
+    field: dict[str, Callable[[], Any]] = {
+        f"polymargin/{machine}": lambda machine=machine: ours(machine, setting)
+        for machine in MACHINES
+    }
+    field["SVC"] = lambda: SVC(C=setting.C, gamma=setting.gamma, cache_size=1024)
+    intel = _intel()
+    if intel is not None:
+        field["intelex"] = lambda: intel(C=setting.C, gamma=setting.gamma, cache_size=1024)
+    return field
+
+
+def _intel() -> Any:
+    """SVC of scikit-learn-intelex on one thread, if it is installed."""
+    try:
+        from daal4py import daalinit
+        from sklearnex import svm
+    except ImportError:
+        return None
+    daalinit(1)
+    return svm.SVC
+
+
+class Bench:
+    """One run of the command."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.options = options
+        self.path = RESULTS / "kernel.json"
+        self.results = read_json(self.path)
+
+    def keep(self, part: str, key: str, record: Any) -> None:
+        self.results.setdefault(part, {})[key] = record
+        self.results["environment"] = environment() | {"when": now()}
+        write_json(self.path, self.results)
+
+    def race(self) -> None:
+        for name in self.options.datasets or SETTINGS:
+            setting = SETTINGS[name]
+            part, field = read(setting), entrants(setting)
+            runs: dict[str, list[dict[str, float]]] = {key: [] for key in field}
+            for _ in range(self.options.repeats):
+                for key, make in field.items():
+                    model = make()
+                    X = part.X.astype(np.float64) if key == "SVC" else part.X
+                    clock = timed(partial(model.fit, X, part.y))
+                    runs[key].append({"cpu": clock.cpu, "gap": getattr(model, "dual_gap_", None)})
+                    if len(runs[key]) == 1:
+                        accuracy = model.score(part.X_test.astype(X.dtype), part.y_test)
+                        runs[key][0]["accuracy"] = float(accuracy)
+            for key, own in runs.items():
+                console.print(f"{name:10} {key:16} {np.median([run['cpu'] for run in own]):8.3f} s")
+            self.keep("race", name, {"n": len(part.y), "runs": runs})
+
+    def mnist(self) -> None:
+        """Wall seconds of the whole set on two threads with 4 GB of cache; peak memory."""
+        part = read(MNIST)
+        model = ours("ww", MNIST, n_jobs=2, cache_size=4096)
+        before = _peak_bytes()
+        clock = timed(partial(model.fit, part.X, part.y))
+        record = {
+            "wall": clock.wall,
+            "cpu": clock.cpu,
+            "gap": model.dual_gap_,
+            "support": len(model.support_),
+            "rounds": len(model.history_) - 1,
+            "error": 1 - float(model.score(part.X_test, part.y_test)),
+            "peak_bytes": _peak_bytes() - before,
+            "bound_bytes": (4096 << 20) + 3 * part.X.nbytes + 4 * len(part.y) * 10,
+        }
+        console.print(record)
+        self.keep("mnist", "ww", record)
+
+    def prediction(self) -> None:
+        """CPU seconds of the scores of mnist's test part from 10,000 training rows."""
+        part = read(MNIST, 10_000)
+        models = {"polymargin": ours("ww", MNIST), "SVC": entrants(MNIST)["SVC"]()}
+        if _intel() is not None:
+            models["intelex"] = entrants(MNIST)["intelex"]()
+        for key, model in models.items():
+            X, X_test = (M.astype(np.float64) if key == "SVC" else M for M in (part.X, part.X_test))
+            model.fit(X, part.y)
+            clocks = [
+                timed(partial(model.predict, X_test)).cpu for _ in range(self.options.repeats)
+            ]
+            console.print(f"prediction {key}: {np.median(clocks):.3f} s")
+            self.keep("prediction", key, {"cpu": clocks, "support": len(model.support_)})
+
+    def growth(self) -> None:
+        """Seconds over the number of rows (mnist) and of classes (letter)."""
+        for n in (1000, 2000, 5000, 10_000, 20_000):
+            part = read(MNIST, n)
+            clock = timed(partial(ours("ww", MNIST).fit, part.X, part.y))
+            self.keep("growth", f"n={n}", clock.cpu)
+            console.print(f"n = {n}: {clock.cpu:.2f} s")
+        letter = SETTINGS["letter 5k"]
+        part = read(letter, 15_000)
+        for k in (3, 6, 13, 26):
+            rows = np.flatnonzero(part.y < k)[:1500]
+            for machine in MACHINES:
+                clock = timed(partial(ours(machine, letter).fit, part.X[rows], part.y[rows]))
+                self.keep("growth", f"k={k}/{machine}", clock.cpu)
+            console.print(f"k = {k}")
+
+    def gaps(self) -> None:
+        """How small the gap gets in double precision, for every machine."""
+        for name, setting in GAPS.items():
+            X, y = read_whole(setting)
+            for info in core.machines():
+                tol = 1e-6 if info.name in MACHINES else 1e-4
+                model = ours(info.name, setting).set_params(tol=tol)
+                clock = timed(partial(model.fit, X, y))
+                record = {"gap": model.dual_gap_, "tol": tol, "cpu": clock.cpu}
+                self.keep("gaps", f"{name}/{info.name}", record | {"passes": model.n_iter_})
+                console.print(f"{name}/{info.name}: {model.dual_gap_:.1e}, {clock.cpu:.1f} s")
+
+
+def _peak_bytes() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.kernel", description=__doc__)
+    parser.add_argument("parts", nargs="*", default=list(PARTS), metavar="PART")
+    parser.add_argument("--datasets", nargs="+", choices=SETTINGS, metavar="NAME")
+    parser.add_argument("--repeats", type=int, default=5)
+    options = parser.parse_args()
+    unknown = set(options.parts) - {*PARTS, "report"}
+    if unknown:
+        parser.error(f"unknown part: {', '.join(sorted(unknown))}; known are {', '.join(PARTS)}")
+    bench = Bench(options)
+    for part in options.parts:
+        if part != "report":
+            getattr(bench, part)()
+    kernel_report.write(RESULTS)
+
+
+if __name__ == "__main__":
+    main()
