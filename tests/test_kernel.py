@@ -189,6 +189,20 @@ def test_max_iter_is_honoured_and_said(crowd: tuple[Any, Any]) -> None:
     assert not model.converged_
 
 
+def test_fit_stopped_at_once_is_a_model(crowd: tuple[Any, Any]) -> None:
+    """Without support vectors all scores are zero."""
+    callbacks = pytest.importorskip("sklearn.callback")
+
+    class Stop(callbacks.ProgressBar):  # type: ignore[misc, name-defined]
+        def on_fit_task_end(self, *args: Any, **params: Any) -> bool:
+            return True
+
+    model = KernelSVM().set_callbacks(Stop())
+    model.fit(*crowd)
+    assert len(model.support_) == 0
+    np.testing.assert_array_equal(model.class_scores(crowd[0]), 0.0)
+
+
 def test_interrupt_leaves_a_model(seed: int) -> None:
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(4000, 50)), rng.integers(0, 5, 4000)

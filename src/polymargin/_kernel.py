@@ -308,7 +308,9 @@ class KernelSVM(BaseSVM):
             self.support_ if problem.kept is None else np.searchsorted(problem.kept, self.support_)
         )
         self.n_support_ = np.bincount(problem.labels[kept], minlength=len(problem.classes))
-        self.intercept_ = coef.sum(axis=1) if self.fit_intercept else np.zeros_like(coef[:, 0])
+        self.intercept_ = (
+            coef.sum(axis=1) if self.fit_intercept else np.zeros(len(coef), coef.dtype)
+        )
         self.__dict__.pop("support_vectors_", None)
         if self.kernel != "precomputed":
             self.support_vectors_ = X[self.support_]
