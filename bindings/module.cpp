@@ -39,4 +39,5 @@ NB_MODULE(POLYMARGIN_MODULE, module) {
     polymargin::python::bind_stream(module);
     polymargin::python::bind_predict(module);
     polymargin::python::bind_kernel(module);
+    polymargin::python::bind_decomposition(module);
 }

@@ -14,7 +14,9 @@ namespace nb = nanobind;
 // Signals and the monitor's exceptions reach Python after the fit has been put in order.
 class PythonObserver {
 public:
-    explicit PythonObserver(nb::object monitor) : monitor_(std::move(monitor)) {}
+    // `poll` is called as often as signals are looked for; it raises what has to end the fit.
+    explicit PythonObserver(nb::object monitor, nb::object poll = nb::none())
+        : monitor_(std::move(monitor)), poll_(std::move(poll)) {}
 
     Observer observer() {
         return {.on_check =
@@ -33,8 +35,9 @@ public:
                 .interrupted =
                     [this] {
                         const nb::gil_scoped_acquire gil;
-                        return guarded([] {
+                        return guarded([this] {
                             if (PyErr_CheckSignals() != 0) throw nb::python_error();
+                            if (!poll_.is_none()) poll_();
                             return false;
                         });
                     }};
@@ -53,7 +56,7 @@ private:
             return true;
         }
     }
-    nb::object monitor_;
+    nb::object monitor_, poll_;
 };
 
 inline nb::object history_array(const std::vector<Record>& history) {

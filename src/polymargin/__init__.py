@@ -3,15 +3,18 @@
 from polymargin._kernel import KernelSVM
 from polymargin._linear import LinearSVM
 from polymargin._options import (
+    S2DO,
     SMO,
     Bisection,
     BlockDescent,
     Blocks,
+    CrammerSinger,
     FixedPoint,
     FrankWolfe,
     Greedy,
     Newton,
     Pivot,
+    SMOSolver,
     Sort,
     Walrus,
 )
@@ -19,10 +22,12 @@ from polymargin._path import Path, path
 from polymargin._versions import show_versions, version_of
 
 __all__ = [
+    "S2DO",
     "SMO",
     "Bisection",
     "BlockDescent",
     "Blocks",
+    "CrammerSinger",
     "FixedPoint",
     "FrankWolfe",
     "Greedy",
@@ -31,6 +36,7 @@ __all__ = [
     "Newton",
     "Path",
     "Pivot",
+    "SMOSolver",
     "Sort",
     "Walrus",
     "path",

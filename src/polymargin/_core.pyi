@@ -165,6 +165,59 @@ class KernelDual:
     def duals(self) -> Duals:
         """A copy."""
 
+class DecompositionOptions:
+    solver: str  # "smo" | "s2do" | "crammer-singer"
+    tol: float
+    max_iter: int  # passes: n steps each
+    stopping: str  # "gap" | "kkt"
+    shrinking: bool  # of smo and s2do
+    selection: str  # of crammer-singer, as all that follow: "kkt" | "cyclic" | "random"
+    active_set: bool
+    cooling: str  # "none" | "exponential" | "linear" | "log"
+    cached: bool
+    block_tol: float  # of the fixed-point iteration
+    seed: int
+    cache_bytes: int  # of kernel rows; two are always kept
+    def __init__(self) -> None: ...
+
+class DecompositionResult:
+    duals: Duals
+    history: NDArray[Any]  # structured: epoch, seconds, primal, dual, gap, violation, active
+    exception: BaseException | None  # a signal's or the monitor's: raise it after storing
+    n_steps: int
+    n_rows: int  # kernel rows computed
+    primal_objective: float
+    dual_objective: float
+    violation: float
+    converged: bool
+
+def train_decomposition(
+    labels: NDArray[np.int32],  # 0 .. n_classes - 1
+    upper: NDArray[np.float64],  # C_i > 0
+    n_classes: int,
+    machine: str,
+    diagonal: Floats,  # K_ii >= 0; its dtype is the working precision
+    fill_row: Callable[[int, NDArray[Any]], None],  # row i of the kernel into an array of n
+    options: DecompositionOptions,
+    warm: Duals | None = None,
+    monitor: Monitor | None = None,
+    poll: Callable[[], None] | None = None,  # called several times a second; may raise
+) -> DecompositionResult:
+    """Releases the GIL except in the callbacks. What `fill_row` raises comes out at once."""
+
+def two_variable_gain(
+    g: tuple[float, float], Q: tuple[tuple[float, float], tuple[float, float]]
+) -> float:
+    """max g^T mu - mu^T Q mu / 2; for tests."""
+
+def solve_two_variables(
+    g: tuple[float, float],
+    Q: tuple[tuple[float, float], tuple[float, float]],
+    lower: tuple[float, float],
+    upper: tuple[float, float],
+) -> list[float]:
+    """The mu of that maximum with lower <= mu <= upper; for tests."""
+
 def apply_kernel(
     products: Floats,  # (m, n) inner products or distances, become kernel values
     row_norms: Floats,  # (m,) squared

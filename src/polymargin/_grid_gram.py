@@ -136,7 +136,7 @@ def fit_on_gram(
         problem,
         machine,
         kernel,
-        find_kernel_solver(model.solver),
+        find_kernel_solver(model.solver, machine, core.machines()),
         find_block_solver(model.block_solver, machine),
         warm=warm_duals(getattr(model, "_dual_state", None), problem, machine),
         goal=Goal(float(model.tol), int(model.max_iter), model.stopping == "gap"),

@@ -21,11 +21,14 @@ from polymargin._kernels import KERNELS, PrecomputedKernel, make_kernel
 from polymargin._machines import find_machine
 from polymargin._options import (
     BLOCK_SOLVERS,
+    KERNEL_SOLVERS,
     Blocks,
     BlockSolver,
+    Decomposition,
     find_block_solver,
     find_kernel_solver,
 )
+from polymargin._simd import core
 from polymargin._threads import blas_threads, count_threads
 from polymargin._validation import (
     as_rows,
@@ -81,13 +84,16 @@ class KernelSVM(BaseSVM):
         Relative duality gap at which the fit stops or, with ``stopping="kkt"``, largest
         violation of the optimality conditions.
     max_iter : int, default=100_000
-        Bound on the passes over the data, counted by the visits to examples.
+        Bound on the passes over the data, counted by the visits to examples; n steps of the other
+        solvers are a pass.
     stopping : {"gap", "kkt"}, default="gap"
         The stopping rule. Only the gap means the same for every machine and `C`.
     solver : str or options object, default="auto"
-        The outer loop: ``"blocks"``, which is what ``"auto"`` means.
+        The outer loop: ``"blocks"``, which is what ``"auto"`` means, or one of the literature:
+        ``"smo"``, ``"s2do"`` or, for the machines ``"cs"`` and ``"adm"``, ``"crammer-singer"``.
+        Options objects are `Blocks`, `SMOSolver`, `S2DO` and `CrammerSinger`.
     block_solver : str or options object, default="auto"
-        How the problem of one example is solved, see `LinearSVM`.
+        How the problem of one example is solved, see `LinearSVM`; used by ``"blocks"``.
     cache_size : float, default=1024
         Memory for kernel rows in MiB.
     class_weight : dict or "balanced", default=None
@@ -164,7 +170,7 @@ class KernelSVM(BaseSVM):
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, 2**62, closed="left")],
         "stopping": [StrOptions({"gap", "kkt"})],
-        "solver": [str, Blocks],
+        "solver": [str, *KERNEL_SOLVERS.values()],
         "block_solver": [str, *BLOCK_SOLVERS.values()],
         "cache_size": [Interval(Real, 0, None, closed="neither")],
         "class_weight": [StrOptions({"balanced"}), dict, None],
@@ -187,7 +193,7 @@ class KernelSVM(BaseSVM):
         tol: float = 1e-3,
         max_iter: int = 100_000,
         stopping: str = "gap",
-        solver: str | Blocks = "auto",
+        solver: str | Blocks | Decomposition = "auto",
         block_solver: str | BlockSolver = "auto",
         cache_size: float = 1024,
         class_weight: dict[Any, float] | str | None = None,
@@ -244,7 +250,7 @@ class KernelSVM(BaseSVM):
         self : KernelSVM
         """
         machine = find_machine(self.machine)
-        options = find_kernel_solver(self.solver)
+        options = find_kernel_solver(self.solver, machine, core.machines())
         block_solver = find_block_solver(self.block_solver, machine)
         n_threads = count_threads(self.n_jobs)
         pairwise = self.kernel == "precomputed"

@@ -3,24 +3,26 @@
 import math
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from polymargin._callbacks import FitTask
+from polymargin._decomposition import Decomposer, KernelRows
 from polymargin._fit import Monitor, Problem
-from polymargin._interrupts import held_interrupts
+from polymargin._interrupts import Interrupts, held_interrupts
+from polymargin._options import Blocks, Decomposition
 from polymargin._processor import Processor
 from polymargin._progress import Check, open_display
 from polymargin._simd import core
-from polymargin._working_sets import Goal, WorkingSets
+from polymargin._working_sets import Goal, Progress, WorkingSets
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polymargin._core import Duals, MachineInfo
     from polymargin._kernels import Kernel
-    from polymargin._options import Blocks, BlockSolver
+    from polymargin._options import BlockSolver
 
 
 @dataclass
@@ -38,11 +40,25 @@ class KernelOutcome:
     exception: BaseException | None
 
 
+class Loop(Protocol):
+    """A solver that runs until its goal is reached or the fit is interrupted."""
+
+    progress: Progress
+
+    def run(self, interrupts: Interrupts, on_check: Monitor) -> None:
+        """An interrupt is raised when scores and dual variables agree."""
+        ...
+
+    def duals(self) -> "Duals":
+        """What was reached."""
+        ...
+
+
 def train_kernel(
     problem: Problem,
     machine: "MachineInfo",
     kernel: "Kernel",
-    options: "Blocks",
+    options: Blocks | Decomposition,
     block_solver: "BlockSolver",
     *,
     warm: "Duals | None",
@@ -56,31 +72,37 @@ def train_kernel(
     """Run the loop; its result, and whether a callback stopped it."""
     points = kernel.prepare(problem.X)
     diagonal = kernel.diagonal(points)
-    core_options = core.LinearOptions()
-    core_options.seed = seed
-    core_options.n_threads = n_threads
-    block_solver.apply(core_options)
-    dual = core.KernelDual(
-        problem.labels,
-        problem.upper,
-        len(problem.classes),
-        machine.name,
-        np.maximum(diagonal, 0),
-        core_options,
-        warm,
-    )
-    device = Processor(dual, kernel, points, diagonal, cache_bytes, n_threads)
-    shape = (len(problem.labels), len(problem.classes))
-    precision = float(np.finfo(points.dtype).eps)
-    loop = WorkingSets(device, goal, options, shape, kernel.is_positive, precision)
+    loop: Loop
+    if isinstance(options, Decomposition):
+        rows = KernelRows(kernel, points, diagonal, n_threads)
+        loop = Decomposer(problem, machine, rows, options, goal, warm, seed, cache_bytes)
+    else:
+        core_options = core.LinearOptions()
+        core_options.seed = seed
+        core_options.n_threads = n_threads
+        block_solver.apply(core_options)
+        dual = core.KernelDual(
+            problem.labels,
+            problem.upper,
+            len(problem.classes),
+            machine.name,
+            np.maximum(diagonal, 0),
+            core_options,
+            warm,
+        )
+        device = Processor(dual, kernel, points, diagonal, cache_bytes, n_threads)
+        shape = (len(problem.labels), len(problem.classes))
+        precision = float(np.finfo(points.dtype).eps)
+        is_warm = warm is not None
+        loop = WorkingSets(device, goal, options, shape, kernel.is_positive, precision, is_warm)
     exception: BaseException | None = None
     with open_display(verbose, machine.title, goal.tol) as display, held_interrupts() as interrupts:
         monitor = Monitor(display, task)
         try:
-            if warm is not None:
-                device.refresh()
             loop.run(interrupts, monitor)
         except KeyboardInterrupt as interrupt:
+            if not loop.progress.history:  # a kernel function's own: there is nothing to keep
+                raise
             exception = interrupt
     progress = loop.progress
     if progress.negative is not None:
@@ -92,7 +114,7 @@ def train_kernel(
             stacklevel=4,
         )
     result = KernelOutcome(
-        duals=device.duals(),
+        duals=loop.duals(),
         n_iter=math.ceil(progress.visits / len(problem.labels)),
         primal_objective=progress.primal,
         dual_objective=progress.dual,

@@ -6,7 +6,7 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 if TYPE_CHECKING:
-    from polymargin._core import LinearOptions, MachineInfo
+    from polymargin._core import DecompositionOptions, LinearOptions, MachineInfo
 
 
 def _check_positive(options: object, field: str) -> None:
@@ -25,6 +25,20 @@ def _check_count(options: object, field: str, least: int) -> None:
         raise ValueError(
             f"{type(options).__name__}: {field} must be an integer from {least} to 2**31 - 1, "
             f"got {value!r}"
+        )
+
+
+def _check_flag(options: object, field: str) -> None:
+    value = getattr(options, field)
+    if value not in (True, False):
+        raise ValueError(f"{type(options).__name__}: {field} must be True or False, got {value!r}")
+
+
+def _check_word(options: object, field: str, known: tuple[str, ...]) -> None:
+    value = getattr(options, field)
+    if value not in known:
+        raise ValueError(
+            f"{type(options).__name__}: {field} must be one of {', '.join(known)}; got {value!r}"
         )
 
 
@@ -216,10 +230,7 @@ class BlockDescent:
     shrinking: bool = True
 
     def __post_init__(self) -> None:
-        if self.shrinking not in (True, False):
-            raise ValueError(
-                f"BlockDescent: shrinking must be True or False, got {self.shrinking!r}"
-            )
+        _check_flag(self, "shrinking")
 
     def apply(self, options: "LinearOptions") -> None:
         """Write this choice into the options of the core."""
@@ -263,12 +274,138 @@ class Blocks:
         return 1024 if n_classes <= 16 else 512
 
 
+@dataclass(frozen=True)
+class Decomposition:
+    """Few dual variables at a time. Base of such loops of kernel machines, not one itself."""
+
+    name: ClassVar[str]
+
+    def apply(self, options: "DecompositionOptions") -> None:
+        """Write this choice into the options of the core."""
+        options.solver = self.name
+
+    def is_defined_for(self, machine: "MachineInfo") -> bool:
+        """Whether the solver can train this machine."""
+        return True
+
+
+@dataclass(frozen=True)
+class SMOSolver(Decomposition):
+    """One dual variable of the whole problem at a time (Doğan, Glasmachers and Igel).
+
+    The variable is chosen by the largest gain without bounds. Machines joined by a maximum move
+    mass between two variables of one example instead.
+
+    Parameters
+    ----------
+    shrinking : bool, default=True
+        Whether variables that stay at a bound are left out, and examples that have no others.
+
+    Examples
+    --------
+    >>> from polymargin import KernelSVM, SMOSolver
+    >>> KernelSVM(solver=SMOSolver(shrinking=False)).solver.shrinking
+    False
+    """
+
+    name: ClassVar[str] = "smo"
+    shrinking: bool = True
+
+    def __post_init__(self) -> None:
+        _check_flag(self, "shrinking")
+
+    def apply(self, options: "DecompositionOptions") -> None:
+        super().apply(options)
+        options.shrinking = bool(self.shrinking)
+
+
+@dataclass(frozen=True)
+class S2DO(Decomposition):
+    """Two dual variables of the whole problem at a time (Doğan, Glasmachers and Igel).
+
+    The first is the one with the largest gradient, the second the one with which it gains most
+    without bounds; both move to the optimum inside their bounds. For machines joined by a maximum
+    the same as `SMOSolver`.
+
+    Parameters
+    ----------
+    shrinking : bool, default=True
+        Whether variables that stay at a bound are left out, and examples that have no others.
+    """
+
+    name: ClassVar[str] = "s2do"
+    shrinking: bool = True
+
+    def __post_init__(self) -> None:
+        _check_flag(self, "shrinking")
+
+    def apply(self, options: "DecompositionOptions") -> None:
+        super().apply(options)
+        options.shrinking = bool(self.shrinking)
+
+
+@dataclass(frozen=True)
+class CrammerSinger(Decomposition):
+    """One example at a time by a fixed-point iteration (Crammer and Singer).
+
+    Parameters
+    ----------
+    selection : {"kkt", "cyclic", "random"}, default="kkt"
+        The next example: the one that violates the optimality conditions most, or each in turn.
+    active_set : bool, default=True
+        Whether examples in use come first; others wait until those are accurate.
+    cooling : {"log", "exponential", "linear", "none"}, default="log"
+        How that accuracy falls from step to step.
+    cache : {"lru", "none"}, default="lru"
+        Whether kernel rows are kept.
+    tol : float, default=1e-3
+        Relative change at which the fixed-point iteration stops. It falls where that leaves an
+        example less accurate than the others have to be.
+
+    Examples
+    --------
+    >>> from polymargin import CrammerSinger, KernelSVM
+    >>> KernelSVM("cs", solver=CrammerSinger(cooling="linear")).solver.cooling
+    'linear'
+    """
+
+    name: ClassVar[str] = "crammer-singer"
+    selection: str = "kkt"
+    active_set: bool = True
+    cooling: str = "log"
+    cache: str = "lru"
+    tol: float = 1e-3
+
+    def __post_init__(self) -> None:
+        _check_word(self, "selection", ("kkt", "cyclic", "random"))
+        _check_flag(self, "active_set")
+        _check_word(self, "cooling", ("log", "exponential", "linear", "none"))
+        _check_word(self, "cache", ("lru", "none"))
+        _check_positive(self, "tol")
+
+    def apply(self, options: "DecompositionOptions") -> None:
+        super().apply(options)
+        options.selection = self.selection
+        options.active_set = bool(self.active_set)
+        options.cooling = self.cooling
+        options.cached = self.cache == "lru"
+        options.block_tol = float(self.tol)
+
+    def is_defined_for(self, machine: "MachineInfo") -> bool:
+        return FixedPoint.name in machine.block_solvers
+
+
 BLOCK_SOLVERS: dict[str, type[BlockSolver]] = {
     cls.name: cls
     for cls in (Newton, Sort, Pivot, Bisection, FixedPoint, SMO, FrankWolfe, Walrus, Greedy)
 }
 SOLVERS: dict[str, type[BlockDescent]] = {BlockDescent.name: BlockDescent}
-KERNEL_SOLVERS: dict[str, type[Blocks]] = {Blocks.name: Blocks}
+KERNEL_SOLVERS: dict[str, type[Blocks] | type[Decomposition]] = {
+    Blocks.name: Blocks,
+    SMOSolver.name: SMOSolver,
+    S2DO.name: S2DO,
+    CrammerSinger.name: CrammerSinger,
+}
 
 _Options = TypeVar("_Options")
 
@@ -286,11 +423,19 @@ def find_solver(solver: str | BlockDescent) -> BlockDescent:
     return BlockDescent() if solver == "auto" else _by_name("solver", solver, SOLVERS)
 
 
-def find_kernel_solver(solver: str | Blocks) -> Blocks:
-    """The same for kernel machines."""
-    if not isinstance(solver, str):
-        return solver
-    return Blocks() if solver == "auto" else _by_name("solver", solver, KERNEL_SOLVERS)
+def find_kernel_solver(
+    solver: str | Blocks | Decomposition, machine: "MachineInfo", machines: "list[MachineInfo]"
+) -> Blocks | Decomposition:
+    """The same for kernel machines; ValueError where `machine` has no such solver."""
+    if isinstance(solver, str):
+        solver = Blocks() if solver == "auto" else _by_name("solver", solver, KERNEL_SOLVERS)
+    if isinstance(solver, Decomposition) and not solver.is_defined_for(machine):
+        defined = [info.name for info in machines if solver.is_defined_for(info)]
+        raise ValueError(
+            f"solver {solver.name!r} is not defined for machine {machine.name!r}; it is defined "
+            f"for {', '.join(defined)}"
+        )
+    return solver
 
 
 def find_block_solver(block_solver: str | BlockSolver, machine: "MachineInfo") -> BlockSolver:

@@ -38,6 +38,13 @@ class Device(Protocol):
         ...
 
 
+def smallest_eigenvalue(gram: "NDArray[Any]") -> float:
+    """Of a Gram matrix, as a fraction of the largest one's size."""
+    values = np.linalg.eigvalsh(gram.astype(np.float64))
+    largest = np.abs(values).max()
+    return float(values[0] / largest) if largest > 0 else 0.0
+
+
 class Processor:
     """NumPy's matrix products and the compiled core, on the processor."""
 
@@ -85,9 +92,7 @@ class Processor:
 
     def smallest_eigenvalue(self, examples: "NDArray[np.int64]") -> float:
         _, gram = self._gram(examples)
-        values = np.linalg.eigvalsh(gram.astype(np.float64))
-        largest = np.abs(values).max()
-        return float(values[0] / largest) if largest > 0 else 0.0
+        return smallest_eigenvalue(gram)
 
     def _gram(self, examples: "NDArray[np.int64]") -> "tuple[NDArray[np.int64], NDArray[Any]]":
         """The examples in some order and their Gram matrix, out of the cache as far as it goes."""

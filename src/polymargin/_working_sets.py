@@ -19,6 +19,7 @@ from polymargin._progress import Check
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from polymargin._core import Duals
     from polymargin._options import Blocks
 
 
@@ -66,6 +67,7 @@ class WorkingSets:
         shape: tuple[int, int],
         is_positive: bool,
         precision: float,
+        is_warm: bool,
     ) -> None:
         self._n, n_classes = shape
         self._least = max(precision / 64, 1e-15)
@@ -74,10 +76,13 @@ class WorkingSets:
         self._options = options
         self._size = options.size_for(n_classes)
         self._is_positive = is_positive
+        self._is_warm = is_warm
         self.progress = Progress()
 
     def run(self, interrupts: Interrupts, on_check: Callable[[Check], bool]) -> None:
         """An interrupt is raised between rounds, when scores and dual variables agree."""
+        if self._is_warm:
+            self._device.refresh()
         start, progress = time.perf_counter(), self.progress
         working = np.empty(0, np.int64)
         stall = _Stall(100 + 10 * self._n // self._size, self._least)
@@ -108,6 +113,10 @@ class WorkingSets:
             passes = min(passes, left // len(working))
             progress.visits += self._device.improve(working, fraction, passes)
             progress.rounds += 1
+
+    def duals(self) -> "Duals":
+        """The dual variables."""
+        return self._device.duals()
 
     def _effort(
         self, gaps: "NDArray[np.float64]", working: "NDArray[np.int64]"

@@ -37,8 +37,8 @@ public:
         double violation;
     };
 
-    template <class T>
-    Outcome operator()(const Duals<T>& duals, std::size_t i, std::int32_t y, double C) {
+    template <class Variables>
+    Outcome operator()(const Variables& duals, std::size_t i, std::int32_t y, double C) {
         const double own = own_margin_ - g_[y];
         const double base = Machine::other_margin - (machine_.relative ? g_[y] : 0);
         for (int c = 0; c < k_; ++c) g_[c] = machine_.has_others ? g_[c] + base : never;

@@ -13,10 +13,11 @@
 namespace polymargin {
 
 // Calls body(c, beta_c) for the positive variables of example i, by ascending class, and returns
-// their sum.
-template <class T, class Body>
-double for_each_feasible(const Machine& machine, const Duals<T>& duals, std::size_t i,
+// their sum. `duals` is anything with the for_each() of Duals.
+template <class Variables, class Body>
+double for_each_feasible(const Machine& machine, const Variables& duals, std::size_t i,
                          std::int32_t y, double C, Body&& body) {
+    using T = typename Variables::value_type;
     const auto inside = [&](std::int32_t c, T value) {
         const double weight = c == y ? machine.weight_own : machine.weight_other;
         return std::clamp(double(value), 0.0, machine.simplex() ? C : C * weight);
