@@ -2,7 +2,9 @@
 
 import lzma
 import os
-from collections.abc import Callable
+import signal
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +38,28 @@ def blobs(seed: int) -> tuple[Any, Any]:
     """A small problem of three overlapping classes in four dimensions."""
     X, y = make_blobs(60, 4, centers=3, cluster_std=3.0, random_state=seed)
     return (X - X.mean(axis=0)) / X.std(axis=0), y
+
+
+@pytest.fixture
+def interrupt_after() -> Iterator[Callable[[float], None]]:
+    """Sends SIGINT to this process some seconds after the call, unless the test is over by then.
+
+    Python's own handler is in place, also where the tests were started with the signal ignored.
+    """
+    timers: list[threading.Timer] = []
+
+    def start(seconds: float) -> None:
+        timers.append(threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT)))
+        timers[-1].start()
+
+    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield start
+    finally:
+        for timer in timers:
+            timer.cancel()
+            timer.join()
+        signal.signal(signal.SIGINT, previous)
 
 
 @pytest.fixture

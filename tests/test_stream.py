@@ -1,9 +1,7 @@
 """`partial_fit`: each row is visited once."""
 
-import os
 import pickle
-import signal
-import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -102,17 +100,15 @@ def test_class_weight_of_a_class_not_in_the_batch(blobs: tuple[Any, Any]) -> Non
         LinearSVM(class_weight={9: 3.0}).partial_fit(X, y, classes=[0, 1, 2])
 
 
-def test_interrupt_keeps_the_rows_visited(seed: int) -> None:
+def test_interrupt_keeps_the_rows_visited(
+    seed: int, interrupt_after: Callable[[float], None]
+) -> None:
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(50_000, 100)), rng.integers(0, 1000, 50_000)
     stream = LinearSVM(C=1.0).partial_fit(X[:10], y[:10], classes=np.arange(1000))
-    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            stream.partial_fit(X[10:], y[10:])
-    finally:
-        timer.cancel()
+    interrupt_after(0.3)
+    with pytest.raises(KeyboardInterrupt):
+        stream.partial_fit(X[10:], y[10:])
     seen = stream.n_samples_seen_
     assert 10 <= seen < 50_000
     again = LinearSVM(C=1.0).partial_fit(X[:seen], y[:seen], np.arange(1000))
