@@ -157,7 +157,7 @@ def _table(outcomes: Sequence[Outcome], tol: float) -> Table:
         caption_justify="left",
     )
     table.add_column("", no_wrap=True)
-    table.add_column("machine", style="dim", no_wrap=True)
+    table.add_column("machine", style="dim", no_wrap=True, max_width=28)
     for name in ("C", "accuracy", "seconds", "gap", "density"):
         table.add_column(name, justify="right", no_wrap=True, min_width=len(name))
     for outcome in outcomes:
