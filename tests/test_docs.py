@@ -95,7 +95,7 @@ def test_python_of_page_runs(page: Path) -> None:
 
 
 def test_every_machine_and_block_solver_is_in_the_tables() -> None:
-    from polymargin._options import BLOCK_SOLVERS
+    from polymargin._block_solvers import BLOCK_SOLVERS
     from polymargin._simd import core
 
     machines = (DOCS / "guide/machines.md").read_text(encoding="utf-8")

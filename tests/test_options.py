@@ -11,9 +11,10 @@ from sklearn.base import clone
 
 import polymargin
 from polymargin import SMO, LinearSVM
+from polymargin._block_solvers import BLOCK_SOLVERS, BlockSolver, find_block_solver
 from polymargin._machines import find_machine
-from polymargin._options import BLOCK_SOLVERS, BlockSolver, find_block_solver, find_solver
 from polymargin._simd import LEVELS, choose_level, core, usable_levels
+from polymargin._solvers import find_solver
 
 
 @pytest.mark.parametrize("info", core.machines(), ids=lambda info: info.name)

@@ -1,24 +1,20 @@
 """All-in-one multi-class support vector machines, fast, exact and certified."""
 
-from polymargin._kernel import KernelSVM
-from polymargin._linear import LinearSVM
-from polymargin._options import (
-    S2DO,
+from polymargin._block_solvers import (
     SMO,
     Bisection,
-    BlockDescent,
-    Blocks,
-    CrammerSinger,
     FixedPoint,
     FrankWolfe,
     Greedy,
     Newton,
     Pivot,
-    SMOSolver,
     Sort,
     Walrus,
 )
+from polymargin._kernel import KernelSVM
+from polymargin._linear import LinearSVM
 from polymargin._path import Path, path
+from polymargin._solvers import S2DO, BlockDescent, Blocks, CrammerSinger, SMOSolver
 from polymargin._versions import show_versions, version_of
 
 __all__ = [

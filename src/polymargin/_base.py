@@ -1,5 +1,6 @@
 """What the linear and the kernel estimator share."""
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from polymargin._core import MachineInfo
 
 
-class BaseSVM(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class BaseSVM(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
     """Bounds of the dual variables, certificate, prediction from scores."""
 
     C: float
@@ -77,9 +78,9 @@ class BaseSVM(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # type: ig
             raise AttributeError("duals_ exist after fit only")
         return self._dual_state.csr
 
+    @abstractmethod
     def class_scores(self, X: Any) -> "NDArray[Any]":
         """Scores of all classes."""
-        raise NotImplementedError
 
     def decision_function(self, X: Any) -> "NDArray[Any]":
         """Scores in the shape that scikit-learn expects.

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polymargin._interrupts import Interrupts
-from polymargin._processor import smallest_eigenvalue
+from polymargin._processor import find_negative
 from polymargin._progress import Check
 from polymargin._simd import core
 from polymargin._working_sets import Goal, Progress
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from polymargin._core import DecompositionOptions, DecompositionResult, Duals, MachineInfo
     from polymargin._fit import Monitor, Problem
     from polymargin._kernels import Kernel, Points
-    from polymargin._options import Decomposition
+    from polymargin._solvers import Decomposition
 
 _SAMPLE = 256  # examples whose Gram matrix shows a kernel to be indefinite
 
@@ -49,8 +49,7 @@ class KernelRows:
         gram = np.empty((len(points), len(points)), points.dtype)
         self._kernel.evaluate(points, points, gram, self._n_threads)
         np.fill_diagonal(gram, self.diagonal[sample])
-        value = smallest_eigenvalue(gram)
-        return value if value < -1e-5 else None
+        return find_negative(gram)
 
 
 class Decomposer:

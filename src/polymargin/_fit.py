@@ -10,13 +10,20 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from polymargin._block_solvers import find_block_solver
 from polymargin._callbacks import FitTask
-from polymargin._options import find_block_solver, find_solver
 from polymargin._progress import Check, Display, open_display
 from polymargin._simd import core
+from polymargin._solvers import find_solver
 from polymargin._sparse import duals_to_csr
 from polymargin._threads import count_threads
-from polymargin._validation import as_rows, check_finite, check_scale
+from polymargin._validation import (
+    as_rows,
+    check_finite,
+    check_scale,
+    check_square,
+    check_symmetric,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,6 +54,8 @@ def make_problem(
     n_given = X.shape[0]
     rows = as_rows(X)
     check_finite(rows, X)
+    if pairwise:
+        check_square(X)
     kept: NDArray[np.int64] | None = None
     if not np.all(upper > 0):
         kept = np.flatnonzero(upper > 0)
@@ -58,6 +67,8 @@ def make_problem(
         raise ValueError(
             f"The number of classes has to be at least two; got {len(classes)} class(es){among}."
         )
+    if pairwise:
+        check_symmetric(X)
     check_scale(rows, X, upper)
     return Problem(X, rows, labels.astype(np.int32), upper, classes, kept, n_given)
 

@@ -8,18 +8,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
-from polymargin._callbacks import FitTask
-from polymargin._fit import make_problem, warm_duals
-from polymargin._kernel_fit import train_kernel
+from polymargin._fit import make_problem
 from polymargin._kernels import DotKernel, LaplacianKernel, PrecomputedKernel, make_kernel
-from polymargin._machines import find_machine
-from polymargin._options import find_block_solver, find_kernel_solver
 from polymargin._simd import core
 from polymargin._threads import blas_threads
 from polymargin._validation import as_rows
-from polymargin._working_sets import Goal
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -127,29 +121,10 @@ def fit_on_gram(
     sample_weight: "NDArray[np.float64] | None",
 ) -> None:
     """`model.fit` of these rows of the matrix, without a copy of them and on one thread."""
-    machine = find_machine(model.machine)
     kernel = replace(kernel, bias=bool(model.fit_intercept))
     numbers = rows[:, None].astype(kernel.matrix.dtype)
     problem = make_problem(numbers, y, model._upper(numbers, y, sample_weight))
-    task = FitTask(model, numbers, y, sample_weight)
-    result, _ = train_kernel(
-        problem,
-        machine,
-        kernel,
-        find_kernel_solver(model.solver, machine, core.machines()),
-        find_block_solver(model.block_solver, machine),
-        warm=warm_duals(getattr(model, "_dual_state", None), problem, machine),
-        goal=Goal(float(model.tol), int(model.max_iter), model.stopping == "gap"),
-        seed=int(check_random_state(model.random_state).randint(2**31 - 1)),
-        cache_bytes=int(model.cache_size * 2**20),
-        n_threads=1,
-        task=task,
-        verbose=0,
-    )
-    if result.exception is not None:
-        raise result.exception
-    model._store(result, problem, machine, numbers)
-    task.end()
+    model._train(problem, kernel, numbers, y, sample_weight, n_threads=1)
 
 
 def predict_on_gram(

@@ -14,28 +14,18 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from polymargin._base import BaseSVM
+from polymargin._block_solvers import BLOCK_SOLVERS, BlockSolver, find_block_solver
 from polymargin._callbacks import FitTask
 from polymargin._fit import Problem, make_problem, warm_duals, warn_not_converged
 from polymargin._kernel_fit import KernelOutcome, train_kernel
 from polymargin._kernels import KERNELS, PrecomputedKernel, make_kernel
 from polymargin._machines import find_machine
-from polymargin._options import (
-    BLOCK_SOLVERS,
-    KERNEL_SOLVERS,
-    Blocks,
-    BlockSolver,
-    Decomposition,
-    find_block_solver,
-    find_kernel_solver,
-)
-from polymargin._simd import core
+from polymargin._solvers import KERNEL_SOLVERS, Blocks, Decomposition, find_kernel_solver
 from polymargin._threads import blas_threads, count_threads
 from polymargin._validation import (
     as_rows,
     check_finite,
     check_sample_weight,
-    check_square,
-    check_symmetric,
     check_X,
 )
 from polymargin._working_sets import Goal
@@ -249,19 +239,12 @@ class KernelSVM(BaseSVM):
         -------
         self : KernelSVM
         """
-        machine = find_machine(self.machine)
-        options = find_kernel_solver(self.solver, machine, core.machines())
-        block_solver = find_block_solver(self.block_solver, machine)
         n_threads = count_threads(self.n_jobs)
         pairwise = self.kernel == "precomputed"
+        find_kernel_solver(self.solver, find_machine(self.machine))  # refused before any work
         X, y = check_X(self, X, y)
         check_classification_targets(y)
-        if pairwise:
-            check_finite(as_rows(X), X)
-            check_square(X)
         problem = make_problem(X, y, self._upper(X, y, sample_weight), pairwise)
-        if pairwise:
-            check_symmetric(problem.X)
         weight = check_sample_weight(sample_weight, X)
         kernel = make_kernel(
             self.kernel,
@@ -272,33 +255,46 @@ class KernelSVM(BaseSVM):
             coef0=self.coef0,
             bias=bool(self.fit_intercept),
         )
-        state = getattr(self, "_dual_state", None) if self.warm_start else None
-        task = FitTask(self, X, y, sample_weight)
-        with blas_threads(n_threads):
-            result, stopped = train_kernel(
-                problem,
-                machine,
-                kernel,
-                options,
-                block_solver,
-                warm=warm_duals(state, problem, machine),
-                goal=Goal(float(self.tol), int(self.max_iter), self.stopping == "gap"),
-                seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
-                cache_bytes=int(self.cache_size * 2**20),
-                n_threads=n_threads,
-                task=task,
-                verbose=int(self.verbose),
-            )
-        self._store(result, problem, machine, X)
         self.gamma_ = getattr(kernel, "gamma", np.nan)
         # The values of a precomputed kernel are not part of the model.
         self._kernel = PrecomputedKernel(None) if pairwise else kernel
+        with blas_threads(n_threads):
+            self._train(problem, kernel, X, y, sample_weight, n_threads)
+        return self
+
+    def _train(
+        self,
+        problem: Problem,
+        kernel: "Kernel",
+        X: Any,
+        y: "NDArray[Any]",
+        sample_weight: Any,
+        n_threads: int,
+    ) -> None:
+        """Fit the problem that was made of X, y and the weights, whatever its kernel reads."""
+        machine = find_machine(self.machine)
+        state = getattr(self, "_dual_state", None) if self.warm_start else None
+        task = FitTask(self, X, y, sample_weight)
+        result, stopped = train_kernel(
+            problem,
+            machine,
+            kernel,
+            find_kernel_solver(self.solver, machine),
+            find_block_solver(self.block_solver, machine),
+            warm=warm_duals(state, problem, machine),
+            goal=Goal(float(self.tol), int(self.max_iter), self.stopping == "gap"),
+            seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
+            cache_bytes=int(self.cache_size * 2**20),
+            n_threads=n_threads,
+            task=task,
+            verbose=int(self.verbose),
+        )
+        self._store(result, problem, machine, X)
         if result.exception is not None:
             raise result.exception
         task.end()
         if not result.converged and not stopped:
             warn_not_converged(result, self, problem.rows.dtype.name)
-        return self
 
     def _store(
         self, result: KernelOutcome, problem: Problem, machine: "MachineInfo", X: Any

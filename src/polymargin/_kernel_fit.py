@@ -11,18 +11,18 @@ from polymargin._callbacks import FitTask
 from polymargin._decomposition import Decomposer, KernelRows
 from polymargin._fit import Monitor, Problem
 from polymargin._interrupts import Interrupts, held_interrupts
-from polymargin._options import Blocks, Decomposition
 from polymargin._processor import Processor
 from polymargin._progress import Check, open_display
 from polymargin._simd import core
+from polymargin._solvers import Blocks, Decomposition
 from polymargin._working_sets import Goal, Progress, WorkingSets
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from polymargin._block_solvers import BlockSolver
     from polymargin._core import Duals, MachineInfo
     from polymargin._kernels import Kernel
-    from polymargin._options import BlockSolver
 
 
 @dataclass

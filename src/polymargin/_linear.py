@@ -11,6 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import check_is_fitted
 
 from polymargin._base import BaseSVM
+from polymargin._block_solvers import BLOCK_SOLVERS, BlockSolver
 from polymargin._callbacks import FitTask
 from polymargin._fit import (
     Problem,
@@ -21,8 +22,8 @@ from polymargin._fit import (
     warn_not_converged,
 )
 from polymargin._machines import find_machine
-from polymargin._options import BLOCK_SOLVERS, BlockDescent, BlockSolver
 from polymargin._simd import core
+from polymargin._solvers import BlockDescent
 from polymargin._sparse import sparse_scores
 from polymargin._threads import count_threads
 from polymargin._validation import as_rows, check_finite, check_scale, check_X

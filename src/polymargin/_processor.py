@@ -33,16 +33,16 @@ class Device(Protocol):
         """The dual variables."""
         ...
 
-    def smallest_eigenvalue(self, examples: "NDArray[np.int64]") -> float:
-        """Of their Gram matrix, as a fraction of the largest one's size."""
+    def find_negative(self, examples: "NDArray[np.int64]") -> float | None:
+        """A negative eigenvalue of their Gram matrix, see the function of that name."""
         ...
 
 
-def smallest_eigenvalue(gram: "NDArray[Any]") -> float:
-    """Of a Gram matrix, as a fraction of the largest one's size."""
+def find_negative(gram: "NDArray[Any]") -> float | None:
+    """Smallest eigenvalue over the largest one's size, if it is negative beyond rounding."""
     values = np.linalg.eigvalsh(gram.astype(np.float64))
     largest = np.abs(values).max()
-    return float(values[0] / largest) if largest > 0 else 0.0
+    return float(values[0] / largest) if values[0] < -1e-5 * largest else None
 
 
 class Processor:
@@ -90,9 +90,9 @@ class Processor:
     def duals(self) -> "Duals":
         return self._dual.duals()
 
-    def smallest_eigenvalue(self, examples: "NDArray[np.int64]") -> float:
+    def find_negative(self, examples: "NDArray[np.int64]") -> float | None:
         _, gram = self._gram(examples)
-        return smallest_eigenvalue(gram)
+        return find_negative(gram)
 
     def _gram(self, examples: "NDArray[np.int64]") -> "tuple[NDArray[np.int64], NDArray[Any]]":
         """The examples in some order and their Gram matrix, out of the cache as far as it goes."""

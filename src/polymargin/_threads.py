@@ -14,7 +14,7 @@ _MOST = 256  # more threads than any machine has use for here
 def count_threads(n_jobs: int | None) -> int:
     """As joblib counts, except that "all cores" is one thread inside a joblib worker.
 
-    The cores are taken there by the other workers. A positive `n_jobs` is used as it is.
+    The cores are taken there by the other workers. A positive `n_jobs` is used as it is, up to 256.
     """
     backend, _ = get_active_backend()
     inside_worker = (backend.nesting_level or 0) > 0

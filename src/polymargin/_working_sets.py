@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polymargin._core import Duals
-    from polymargin._options import Blocks
+    from polymargin._solvers import Blocks
 
 
 @dataclass(frozen=True)
@@ -142,8 +142,7 @@ class WorkingSets:
         round_ = self.progress.rounds
         if round_ & (round_ - 1):  # in rounds 0, 1, 2, 4, 8 ...
             return None
-        value = self._device.smallest_eigenvalue(working[:256])
-        return value if value < -1e-5 else None
+        return self._device.find_negative(working[:256])
 
 
 class _Stall:
