@@ -102,21 +102,13 @@ DecompositionResult train(const Vector<std::int32_t>& labels, const Strided<doub
                                    {diagonal.data(), n},
                                    k,
                                    machine_of(name)};
-    Duals<T> start(n, k);
-    if (warm) {
-        const auto* given = std::get_if<Duals<T>>(&warm->duals);
-        if (!given || given->size() != n || given->classes() != std::size_t(k)) {
-            throw nb::value_error("the warm start has another shape or precision");
-        }
-        clip_into(*given, problem, start);
-    }
     // The array is the cache's own memory: it is the caller's only during the call.
     RowCache<T> rows(n, options.cache_bytes, [&](std::size_t i, T* row) {
         const nb::gil_scoped_acquire gil;
         fill_row(i,
                  nb::ndarray<nb::numpy, T>(row, {n}, nb::handle()).cast(nb::rv_policy::reference));
     });
-    ScoredDuals<T> state(problem, start);
+    ScoredDuals<T> state(problem, start_duals<T>(problem, warm));
     if (warm) {
         const nb::gil_scoped_release release;
         std::vector<std::uint32_t> all(n);

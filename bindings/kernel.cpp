@@ -234,16 +234,9 @@ private:
         const Machine& machine = machine_of(name);
         const LinearOptions core_options = options.for_machine(machine);
         const KernelProblem<T> problem{own.labels, own.upper, own.diagonal, k, machine};
-        Duals<T> duals(n, k);
-        if (warm) {
-            const auto* start = std::get_if<Duals<T>>(&warm->duals);
-            if (!start || start->size() != n || start->classes() != std::size_t(k)) {
-                throw nb::value_error("the warm start has another shape or precision");
-            }
-            clip_into(*start, problem, duals);
-        }
-        own.dual = std::make_unique<KernelDual<T>>(problem, std::move(duals), core_options.block,
-                                                   core_options.seed, core_options.threads);
+        own.dual = std::make_unique<KernelDual<T>>(problem, start_duals<T>(problem, warm),
+                                                   core_options.block, core_options.seed,
+                                                   core_options.threads);
         own_ = std::move(own);
     }
 

@@ -35,14 +35,7 @@ LinearResult train_linear(const Rows& rows, const Vector<std::int32_t>& labels,
             const LinearProblem<View> problem{
                 view,    {labels.data(), labels.size()}, {upper.data(), upper.stride(0)}, k,
                 machine, options.fit_intercept};
-            Duals<T> duals(view.size(), k);
-            if (warm) {
-                const auto* start = std::get_if<Duals<T>>(&warm->duals);
-                if (!start || start->size() != view.size() || start->classes() != std::size_t(k)) {
-                    throw nb::value_error("the warm start has another shape or precision");
-                }
-                clip_into(*start, problem, duals);
-            }
+            Duals<T> duals = start_duals<T>(problem, warm);
             Weights<T> weights(problem.weight_rows(), k);
             const Observer observer = watcher.observer();
             LinearOutcome outcome;

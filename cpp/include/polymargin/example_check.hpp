@@ -9,6 +9,7 @@
 #include "polymargin/feasible.hpp"
 #include "polymargin/machine.hpp"
 #include "polymargin/simd.hpp"
+#include "polymargin/sums.hpp"
 
 namespace polymargin {
 
@@ -80,6 +81,31 @@ private:
     int k_;
     double rounded_, own_margin_;
     std::vector<double> g_;
+};
+
+// Outcomes of all examples summed up, where |W|^2 = sum_i a_i^T f_i is not known otherwise.
+class CertificateSums {
+public:
+    void add(const ExampleCheck::Outcome& seen) {
+        loss_ += seen.loss;
+        margins_ += seen.margin_sum;
+        norm_ += seen.margin_sum - seen.product;
+        violation_ = std::max(violation_, seen.violation);
+    }
+    void add(const CertificateSums& part) {
+        loss_ += part.loss_.value();
+        margins_ += part.margins_.value();
+        norm_ += part.norm_.value();
+        violation_ = std::max(violation_, part.violation_);
+    }
+    Certificate certificate() const {
+        const double half = 0.5 * norm_.value();
+        return {half + loss_.value(), margins_.value() - half, violation_};
+    }
+
+private:
+    CompensatedSum loss_, margins_, norm_;
+    double violation_ = 0;
 };
 
 }  // namespace polymargin

@@ -15,7 +15,6 @@
 #include "polymargin/kernel/scores.hpp"
 #include "polymargin/kernel/working_set.hpp"
 #include "polymargin/parallel.hpp"
-#include "polymargin/sums.hpp"
 
 namespace polymargin {
 
@@ -39,37 +38,22 @@ public:
 
     // The gaps of all examples and their sum as a certificate.
     Certificate check(std::span<double> gaps) const {
-        struct Part {
-            CompensatedSum loss, margins, norm;
-            double violation = 0;
-        };
         const std::size_t n = problem_.size();
         const double rounded = 1 - 64 * double(std::numeric_limits<T>::epsilon());
         const std::size_t parts = std::max<std::size_t>(1, n / 1024);
-        std::vector<Part> sums(parts);
+        std::vector<CertificateSums> sums(parts);
         parallel_for(threads_, parts, [&](std::size_t p) {
             ExampleCheck check(problem_.machine, problem_.k, rounded);
-            Part& part = sums[p];
             for (std::size_t i = n * p / parts; i < n * (p + 1) / parts; ++i) {
                 scores_.read(i, problem_.machine.zero_sum, check.scores());
                 const auto seen = check(duals_, i, problem_.labels[i], problem_.upper[i]);
                 gaps[i] = seen.loss - seen.product;
-                part.loss += seen.loss;
-                part.margins += seen.margin_sum;
-                part.norm += seen.margin_sum - seen.product;
-                part.violation = std::max(part.violation, seen.violation);
+                sums[p].add(seen);
             }
         });
-        CompensatedSum loss, margins, norm;
-        double violation = 0;
-        for (const Part& part : sums) {
-            loss += part.loss.value();
-            margins += part.margins.value();
-            norm += part.norm.value();
-            violation = std::max(violation, part.violation);
-        }
-        const double half = 0.5 * norm.value();
-        return {half + loss.value(), margins.value() - half, violation};
+        CertificateSums total;
+        for (const CertificateSums& part : sums) total.add(part);
+        return total.certificate();
     }
 
     // Solves the problem of a working set; add_scores() then has to bring the scores up to date

@@ -19,7 +19,6 @@
 #include "polymargin/kernel/problem.hpp"
 #include "polymargin/kernel/row_cache.hpp"
 #include "polymargin/simd.hpp"
-#include "polymargin/sums.hpp"
 
 namespace polymargin {
 
@@ -200,18 +199,12 @@ public:
     Certificate check() const {
         ExampleCheck check(problem_.machine, problem_.k,
                            1 - 64 * double(std::numeric_limits<T>::epsilon()));
-        CompensatedSum loss, margins, norm;
-        double violation = 0;
+        CertificateSums sums;
         for (std::size_t i = 0; i < size(); ++i) {
             read(i, check.scores());
-            const auto seen = check(*this, i, problem_.labels[i], problem_.upper[i]);
-            loss += seen.loss;
-            margins += seen.margin_sum;
-            norm += seen.margin_sum - seen.product;
-            violation = std::max(violation, seen.violation);
+            sums.add(check(*this, i, problem_.labels[i], problem_.upper[i]));
         }
-        const double half = 0.5 * norm.value();
-        return {half + loss.value(), margins.value() - half, violation};
+        return sums.certificate();
     }
 
     Duals<T> duals() const {
