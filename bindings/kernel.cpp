@@ -44,6 +44,10 @@ void check_rows_contiguous(const T& matrix) {
     }
 }
 
+std::span<const std::int64_t> span_of(const Indices& indices) {
+    return {indices.data(), indices.size()};
+}
+
 void check_indices(const Indices& indices, std::size_t n) {
     for (std::size_t at = 0; at < indices.size(); ++at) {
         const std::int64_t i = indices.data()[at];
@@ -118,10 +122,26 @@ struct OwnedDual {
 };
 
 class PythonKernelDual {
-    // Stands first: what calls it deduces its result.
+    // These two stand first: what calls them deduces its result.
     template <class Body>
     auto visit(Body&& body) {
         return std::visit([&](auto& own) { return body(*own.dual); }, own_);
+    }
+
+    // Calls body with this state and that of a part of it.
+    template <class Body>
+    auto visit_with(const PythonKernelDual& part, const Indices& examples, Body&& body) const {
+        return std::visit(
+            [&]<class T>(const OwnedDual<T>& whole) {
+                const auto* other = std::get_if<OwnedDual<T>>(&part.own_);
+                check_indices(examples, whole.labels.size());
+                if (!other || other->labels.size() != examples.size()) {
+                    throw nb::value_error("the part belongs to other examples");
+                }
+                const nb::gil_scoped_release release;
+                return body(*whole.dual, *other->dual);
+            },
+            own_);
     }
 
 public:
@@ -135,6 +155,38 @@ public:
         } else {
             make<double>(labels, upper, k, name, nb::cast<Vector<double>>(diagonal), options, warm);
         }
+    }
+
+    // The state of some examples, all others fixed.
+    PythonKernelDual part(const Indices& examples) const {
+        return std::visit(
+            [&]<class T>(const OwnedDual<T>& whole) {
+                const KernelProblem<T>& problem = whole.dual->problem();
+                check_indices(examples, problem.size());
+                OwnedDual<T> own;
+                for (std::size_t e = 0; e < examples.size(); ++e) {
+                    const std::int64_t i = examples.data()[e];
+                    own.labels.push_back(whole.labels[i]);
+                    own.upper.push_back(whole.upper[i]);
+                    own.diagonal.push_back(whole.diagonal[i]);
+                }
+                const KernelProblem<T> same{own.labels, own.upper, own.diagonal, problem.k,
+                                            problem.machine};
+                own.dual = std::make_unique<KernelDual<T>>(same, *whole.dual, span_of(examples));
+                return PythonKernelDual(std::move(own));
+            },
+            own_);
+    }
+
+    double gain(const PythonKernelDual& part, const Indices& examples) const {
+        return visit_with(part, examples, [&](auto& whole, auto& other) {
+            return whole.gain(other, span_of(examples));
+        });
+    }
+
+    void absorb(const PythonKernelDual& part, const Indices& examples) {
+        visit_with(part, examples,
+                   [&](auto& whole, auto& other) { whole.absorb(other, span_of(examples)); });
     }
 
     std::tuple<double, double, double> check(nb::ndarray<double, nb::ndim<1>, nb::c_contig> gaps) {
@@ -155,15 +207,14 @@ public:
                 throw nb::value_error("the Gram matrix needs a row and a column per example");
             }
             const nb::gil_scoped_release release;
-            return dual.solve({examples.data(), examples.size()}, matrix.data(),
-                              {fraction, passes});
+            return dual.solve(span_of(examples), matrix.data(), {fraction, passes});
         });
     }
 
     void change_from_zero(const Indices& examples) {
         visit([&](auto& dual) {
             check_indices(examples, dual.problem().size());
-            dual.change_from_zero({examples.data(), examples.size()});
+            dual.change_from_zero(span_of(examples));
         });
     }
 
@@ -195,7 +246,7 @@ public:
             for (std::size_t r = 0; r < rows.size(); ++r) {
                 pointers.push_back(matrix.data() + rows.data()[r] * matrix.stride(0));
             }
-            dual.add_scores({which.data(), which.size()}, pointers, first, matrix.shape(1));
+            dual.add_scores(span_of(which), pointers, first, matrix.shape(1));
         });
     }
 
@@ -220,6 +271,9 @@ public:
     }
 
 private:
+    template <class T>
+    explicit PythonKernelDual(OwnedDual<T> own) : own_(std::move(own)) {}
+
     template <class T>
     void make(const Vector<std::int32_t>& labels, const Strided<double>& upper, int k,
               const std::string& name, const Vector<T>& diagonal, const Options& options,
@@ -267,6 +321,9 @@ void bind_kernel(nb::module_& module) {
                       nb::object, const Options&, const AnyDuals*>(),
              nb::arg("labels"), nb::arg("upper"), nb::arg("n_classes"), nb::arg("machine"),
              nb::arg("diagonal"), nb::arg("options"), nb::arg("warm").none() = nb::none())
+        .def("part", &PythonKernelDual::part, nb::arg("examples"))
+        .def("gain", &PythonKernelDual::gain, nb::arg("part"), nb::arg("examples"))
+        .def("absorb", &PythonKernelDual::absorb, nb::arg("part"), nb::arg("examples"))
         .def("check", &PythonKernelDual::check, nb::arg("gaps").noconvert())
         .def("solve", &PythonKernelDual::solve, nb::arg("examples"), nb::arg("gram"),
              nb::arg("fraction"), nb::arg("passes"))

@@ -41,6 +41,13 @@ def blobs(seed: int) -> tuple[Any, Any]:
 
 
 @pytest.fixture
+def crowd(seed: int) -> tuple[Any, Any]:
+    """More rows than a small working set holds."""
+    X, y = make_blobs(300, 5, centers=4, cluster_std=4.0, random_state=seed)
+    return (X - X.mean(axis=0)) / X.std(axis=0), y
+
+
+@pytest.fixture
 def interrupt_after() -> Iterator[Callable[[float], None]]:
     """Sends SIGINT to this process some seconds after the call, unless the test is over by then.
 

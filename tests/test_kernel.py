@@ -1,33 +1,21 @@
-"""The kernel estimator: agreement with others, model, warm starts, bad input."""
+"""The kernel estimator: agreement with others, model, warm starts."""
 
 import pickle
 import signal
 import threading
 import time
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
-from conftest import MACHINES
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import LinearSVC
 
 from polymargin import Blocks, KernelSVM, LinearSVM
-from polymargin._row_cache import RowCache
-
-
-@pytest.fixture
-def crowd(seed: int) -> tuple[Any, Any]:
-    """More rows than a small working set holds."""
-    X, y = make_blobs(300, 5, centers=4, cluster_std=4.0, random_state=seed)
-    return (X - X.mean(axis=0)) / X.std(axis=0), y
-
 
 # Agreement
 
@@ -231,102 +219,3 @@ def test_several_fits_at_once(crowd: tuple[Any, Any]) -> None:
         thread.join()
     for model in models:
         np.testing.assert_allclose(model.dual_coef_, expected, atol=1e-10)
-
-
-# Bad input
-
-
-def test_indefinite_kernel_is_said_once(crowd: tuple[Any, Any]) -> None:
-    X, y = crowd
-    model = KernelSVM(kernel="sigmoid", gamma=0.5, coef0=-1.0, C=10.0, max_iter=2000)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        model.fit(X, y)
-    texts = [str(w.message) for w in caught]
-    assert sum("not positive semi-definite" in text for text in texts) == 1
-    assert "eigenvalue of -" in next(t for t in texts if "not positive" in t)
-    assert np.isnan(model.dual_gap_)
-    assert model.predict(X).shape == y.shape
-
-
-def test_negative_diagonal_ends(crowd: tuple[Any, Any]) -> None:
-    K = -rbf_kernel(crowd[0], gamma=0.3)
-    with pytest.warns(UserWarning, match="not positive semi-definite"):
-        model = KernelSVM(kernel="precomputed", max_iter=500).fit(K, crowd[1])
-    assert np.all(np.isfinite(model.dual_coef_))
-
-
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ({"gamma": 0.0}, "gamma"),
-        ({"gamma": -1.0}, "gamma"),
-        ({"kernel": "cubic"}, "kernel"),
-        ({"solver": "magic"}, "unknown solver 'magic'; known are auto, blocks"),
-        ({"cache_size": 0}, "cache_size"),
-        ({"degree": -1}, "degree"),
-    ],
-)
-def test_parameters_are_checked(
-    params: dict[str, Any], message: str, blobs: tuple[Any, Any]
-) -> None:
-    with pytest.raises(ValueError, match=message):
-        KernelSVM(**params).fit(*blobs)
-
-
-def test_kernel_functions_are_checked(blobs: tuple[Any, Any]) -> None:
-    with pytest.raises(ValueError, match=r"returned an array of shape \(3,\)"):
-        KernelSVM(kernel=lambda A, B: np.ones(3)).fit(*blobs)
-    with pytest.raises(ValueError, match="returned NaN or infinity"):
-        KernelSVM(kernel=lambda A, B: np.full((len(A), len(B)), np.nan)).fit(*blobs)
-
-
-def test_precomputed_matrices_are_checked(blobs: tuple[Any, Any]) -> None:
-    X, y = blobs
-    with pytest.raises(ValueError, match="has to be square"):
-        KernelSVM(kernel="precomputed").fit(X, y)
-    K = rbf_kernel(X)
-    K[3, 5] += 0.5
-    with pytest.raises(ValueError, match="not symmetric"):
-        KernelSVM(kernel="precomputed").fit(K, y)
-    K[3, 5] = np.nan
-    with pytest.raises(ValueError, match="NaN in row 3, column 5"):
-        KernelSVM(kernel="precomputed").fit(K, y)
-    model = KernelSVM(kernel="precomputed").fit(rbf_kernel(X), y)
-    with pytest.raises(ValueError, match="features"):
-        model.predict(X)
-
-
-def test_zero_diagonal_and_duplicate_rows_close_the_gap(machine: str) -> None:
-    X = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
-    y = np.array([0, 1, 2, 2, 1])
-    model = KernelSVM(machine, C=3.0, kernel="linear", tol=1e-8, random_state=0).fit(X, y)
-    assert model.dual_gap_ <= 1e-8
-
-
-@pytest.mark.parametrize("machine_name", MACHINES)
-def test_few_rows(machine_name: str) -> None:
-    model = KernelSVM(machine_name, tol=1e-8).fit([[0.0], [1.0]], ["a", "b"])
-    assert model.predict([[0.1], [0.9]]).tolist() == ["a", "b"]
-
-
-# The cache
-
-
-def test_cache_gives_up_the_oldest_rows() -> None:
-    cache = RowCache(10, np.float32, 3 * 10 * 4)
-    assert cache.store.shape == (3, 10)
-    np.testing.assert_array_equal(cache.find(np.array([4, 5])), [-1, -1])
-    np.testing.assert_array_equal(cache.reserve(np.array([4, 5])), [0, 1])
-    np.testing.assert_array_equal(cache.find(np.array([5, 6])), [1, -1])
-    np.testing.assert_array_equal(cache.reserve(np.array([6])), [2])
-    np.testing.assert_array_equal(cache.find(np.array([7])), [-1])
-    np.testing.assert_array_equal(cache.reserve(np.array([7])), [0])  # 4 was the oldest
-    np.testing.assert_array_equal(cache.find(np.array([4, 5, 6, 7])), [-1, 1, 2, 0])
-    assert len(cache.reserve(np.array([4]))) == 0  # all in use
-
-
-def test_cache_smaller_than_a_row_holds_none() -> None:
-    cache = RowCache(1000, np.float64, 7999)
-    assert cache.store.shape == (0, 1000)
-    assert len(cache.reserve(np.array([1, 2]))) == 0

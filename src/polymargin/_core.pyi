@@ -143,6 +143,15 @@ class KernelDual:
         options: LinearOptions,  # block solver, seed, n_threads
         warm: Duals | None = None,
     ) -> None: ...
+    def part(self, examples: NDArray[np.int64]) -> KernelDual:
+        """The state of some examples, all others fixed."""
+
+    def gain(self, part: KernelDual, examples: NDArray[np.int64]) -> float:
+        """By how much the dual objective rose while a part of the examples moved."""
+
+    def absorb(self, part: KernelDual, examples: NDArray[np.int64]) -> None:
+        """Take over the dual variables of a part; they are the last changes then."""
+
     def check(self, gaps: NDArray[np.float64]) -> tuple[float, float, float]:
         """Primal and dual objective and largest KKT violation; fills in the gap of each row."""
 

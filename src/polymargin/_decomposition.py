@@ -80,7 +80,8 @@ class Decomposer:
     def run(self, interrupts: Interrupts, on_check: "Monitor") -> None:
         """An interrupt is raised at the end, when the whole problem has been checked."""
         progress = self.progress
-        progress.negative = self._rows.find_negative(self._seed)
+        if progress.negative is None:
+            progress.negative = self._rows.find_negative(self._seed)
         self._result = result = core.train_decomposition(
             self._problem.labels,
             self._problem.upper,

@@ -19,8 +19,9 @@ from polymargin._sparse import duals_to_csr
 from polymargin._threads import count_threads
 from polymargin._validation import (
     as_rows,
+    check_bounds,
+    check_features,
     check_finite,
-    check_scale,
     check_square,
     check_symmetric,
 )
@@ -69,7 +70,9 @@ def make_problem(
         )
     if pairwise:
         check_symmetric(X)
-    check_scale(rows, X, upper)
+    else:
+        check_features(rows, X)
+    check_bounds(upper, rows.dtype)
     return Problem(X, rows, labels.astype(np.int32), upper, classes, kept, n_given)
 
 
@@ -215,10 +218,11 @@ def warn_not_converged(result: Outcome, estimator: Any, precision: str) -> None:
     else:
         reached = f"a largest KKT violation of {result.violation:.3g}"
     remedy = "Raise max_iter, lower C, scale the features or loosen tol."
-    if result.n_iter < estimator.max_iter:
-        remedy = f"{precision} gets no further: loosen tol."
-        if precision == "float32":
-            remedy = "float32 gets no further: loosen tol or pass float64."
+    if result.n_iter < estimator.max_iter or result.dual_gap < 10 * np.finfo(precision).eps:
+        solver = getattr(estimator.solver, "name", estimator.solver)
+        owner = precision if solver in ("auto", "blocks") else f"solver={solver!r} in {precision}"
+        other = " or pass float64" if precision == "float32" else ""
+        remedy = f"{owner} gets no further: loosen tol{other}."
     warnings.warn(
         f"The fit stopped after {result.n_iter} passes at {reached}, above "
         f"tol={estimator.tol:g}. {remedy}",

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
+import numpy as np
+
 _LARGEST = 1000  # |log2| of values that float64 holds with room to spare
 
 
@@ -47,6 +49,8 @@ class Axis:
 def make_axis(name: str, given: Any, refinements: int) -> Axis:
     """The axis of a range (first, last, step) of logarithms, last included."""
     form = f"{name} has to be (first, last, step) with first <= last and step > 0"
+    if isinstance(given, np.ndarray):
+        given = given.tolist()
     if isinstance(given, str) or not isinstance(given, Sequence) or len(given) != 3:
         raise ValueError(f"{form}, got {given!r}")
     if not all(isinstance(x, Real) and math.isfinite(x) for x in given):

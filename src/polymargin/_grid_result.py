@@ -133,7 +133,8 @@ class GridSearch:
         """Draw the mean accuracy of a machine over the grid. Needs Matplotlib.
 
         Points are cells as large as the step of their grid, finer ones on top of coarser ones; a
-        star marks the best point. Without gamma it is a curve over C with one standard deviation
+        star marks the best point. Colours mean the same for all machines; the worst tenth of all
+        points shares one. Without gamma it is a curve over C with one standard deviation
         to either side.
 
         Parameters
@@ -176,9 +177,11 @@ class GridSearch:
             array=np.array([point.mean_score for point in points]),
             edgecolors="face",
         )
+        scores = [point.mean_score for point in self.points]
+        cells.set_clim(float(np.quantile(scores, 0.1)), max(scores))
         ax.add_collection(cells)
         ax.autoscale_view()
-        ax.figure.colorbar(cells, ax=ax, label="accuracy")
+        ax.figure.colorbar(cells, ax=ax, label="accuracy", extend="min")
 
     def _points_of(self, machine: str) -> list[GridPoint]:
         name = find_machine(machine).name

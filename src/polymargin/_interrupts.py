@@ -2,6 +2,7 @@
 
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -11,13 +12,21 @@ from typing import Any
 class Interrupts:
     """Signals that came and wait to be acted on."""
 
+    _PATIENCE = 1.0  # seconds after which one more signal is acted on at once
+
     def __init__(self, handler: Any = None) -> None:
         self._handler = handler
         self._pending: tuple[int, FrameType | None] | None = None
+        self._since = 0.0
+        self.is_urgent = False
 
     def receive(self, number: int, frame: FrameType | None) -> None:
         """Stands in for the handler of the signal."""
-        self._pending = (number, frame)
+        if self._pending is None:
+            self._pending, self._since = (number, frame), time.monotonic()
+        elif time.monotonic() - self._since > self._PATIENCE:
+            self.is_urgent = True
+            self.raise_pending()
 
     def raise_pending(self) -> None:
         """Call the handler now if the signal has come; it usually raises KeyboardInterrupt."""

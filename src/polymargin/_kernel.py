@@ -18,7 +18,7 @@ from polymargin._block_solvers import BLOCK_SOLVERS, BlockSolver, find_block_sol
 from polymargin._callbacks import FitTask
 from polymargin._fit import Problem, make_problem, warm_duals, warn_not_converged
 from polymargin._kernel_fit import KernelOutcome, train_kernel
-from polymargin._kernels import KERNELS, PrecomputedKernel, make_kernel
+from polymargin._kernels import KERNELS, PrecomputedKernel, as_array, make_kernel
 from polymargin._machines import find_machine
 from polymargin._solvers import KERNEL_SOLVERS, Blocks, Decomposition, find_kernel_solver
 from polymargin._threads import blas_threads, count_threads
@@ -154,7 +154,7 @@ class KernelSVM(BaseSVM):
         "C": [Interval(Real, 0, None, closed="neither")],
         "kernel": [StrOptions(set(KERNELS)), callable],
         "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="neither")],
-        "degree": [Interval(Integral, 0, None, closed="left")],
+        "degree": [Interval(Integral, 0, 2**31 - 1, closed="both")],
         "coef0": [Interval(Real, None, None, closed="neither")],
         "fit_intercept": ["boolean"],
         "tol": [Interval(Real, 0, None, closed="left")],
@@ -241,7 +241,9 @@ class KernelSVM(BaseSVM):
         """
         n_threads = count_threads(self.n_jobs)
         pairwise = self.kernel == "precomputed"
-        find_kernel_solver(self.solver, find_machine(self.machine))  # refused before any work
+        machine = find_machine(self.machine)  # what does not fit is refused before any work
+        find_kernel_solver(self.solver, machine)
+        find_block_solver(self.block_solver, machine)
         X, y = check_X(self, X, y)
         check_classification_targets(y)
         problem = make_problem(X, y, self._upper(X, y, sample_weight), pairwise)
@@ -255,9 +257,6 @@ class KernelSVM(BaseSVM):
             coef0=self.coef0,
             bias=bool(self.fit_intercept),
         )
-        self.gamma_ = getattr(kernel, "gamma", np.nan)
-        # The values of a precomputed kernel are not part of the model.
-        self._kernel = PrecomputedKernel(None) if pairwise else kernel
         with blas_threads(n_threads):
             self._train(problem, kernel, X, y, sample_weight, n_threads)
         return self
@@ -284,12 +283,12 @@ class KernelSVM(BaseSVM):
             warm=warm_duals(state, problem, machine),
             goal=Goal(float(self.tol), int(self.max_iter), self.stopping == "gap"),
             seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
-            cache_bytes=int(self.cache_size * 2**20),
+            cache_bytes=int(min(self.cache_size * 2**20, 2**62)),
             n_threads=n_threads,
             task=task,
             verbose=int(self.verbose),
         )
-        self._store(result, problem, machine, X)
+        self._store(result, problem, machine, kernel, X)
         if result.exception is not None:
             raise result.exception
         task.end()
@@ -297,8 +296,16 @@ class KernelSVM(BaseSVM):
             warn_not_converged(result, self, problem.rows.dtype.name)
 
     def _store(
-        self, result: KernelOutcome, problem: Problem, machine: "MachineInfo", X: Any
+        self,
+        result: KernelOutcome,
+        problem: Problem,
+        machine: "MachineInfo",
+        kernel: "Kernel",
+        X: Any,
     ) -> None:
+        self.gamma_ = getattr(kernel, "gamma", np.nan)
+        # The values of a precomputed kernel are not part of the model.
+        self._kernel = PrecomputedKernel(None) if self.kernel == "precomputed" else kernel
         self._store_certificate(result, problem, machine)
         alphas = self.duals_.astype(problem.rows.dtype, copy=False)
         self.support_ = np.flatnonzero(np.diff(alphas.indptr))
@@ -377,6 +384,4 @@ class KernelSVM(BaseSVM):
 
 def _like(model: Any, X: Any) -> Any:
     """`X` as an array or as CSR, whichever `model` is."""
-    if sparse.issparse(model):
-        return X if sparse.issparse(X) else sparse.csr_array(X)
-    return X.toarray() if sparse.issparse(X) else X
+    return sparse.csr_array(X) if sparse.issparse(model) else as_array(X)

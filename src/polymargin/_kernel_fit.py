@@ -11,10 +11,11 @@ from polymargin._callbacks import FitTask
 from polymargin._decomposition import Decomposer, KernelRows
 from polymargin._fit import Monitor, Problem
 from polymargin._interrupts import Interrupts, held_interrupts
-from polymargin._processor import Processor
+from polymargin._processor import Processor, negative_part
 from polymargin._progress import Check, open_display
 from polymargin._simd import core
 from polymargin._solvers import Blocks, Decomposition
+from polymargin._validation import check_kernel
 from polymargin._working_sets import Goal, Progress, WorkingSets
 
 if TYPE_CHECKING:
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
     from polymargin._block_solvers import BlockSolver
     from polymargin._core import Duals, MachineInfo
     from polymargin._kernels import Kernel
+
+
+class IndefiniteKernelWarning(UserWarning):
+    """The kernel is not positive semi-definite: a fit has no certificate."""
 
 
 @dataclass
@@ -71,7 +76,9 @@ def train_kernel(
 ) -> tuple[KernelOutcome, bool]:
     """Run the loop; its result, and whether a callback stopped it."""
     points = kernel.prepare(problem.X)
-    diagonal = kernel.diagonal(points)
+    with np.errstate(over="ignore", invalid="ignore"):  # named below
+        diagonal = kernel.diagonal(points)
+    check_kernel(diagonal, kernel.remedy)
     loop: Loop
     if isinstance(options, Decomposition):
         rows = KernelRows(kernel, points, diagonal, n_threads)
@@ -95,13 +102,16 @@ def train_kernel(
         precision = float(np.finfo(points.dtype).eps)
         is_warm = warm is not None
         loop = WorkingSets(device, goal, options, shape, kernel.is_positive, precision, is_warm)
+    if not kernel.is_positive:
+        loop.progress.negative = negative_part(diagonal)  # an eigenvalue of a single example
     exception: BaseException | None = None
     with open_display(verbose, machine.title, goal.tol) as display, held_interrupts() as interrupts:
         monitor = Monitor(display, task)
         try:
             loop.run(interrupts, monitor)
         except KeyboardInterrupt as interrupt:
-            if not loop.progress.history:  # a kernel function's own: there is nothing to keep
+            # A kernel function's own, or one too many to wait: nothing is in order.
+            if not loop.progress.history or interrupts.is_urgent:
                 raise
             exception = interrupt
     progress = loop.progress
@@ -110,7 +120,7 @@ def train_kernel(
             "The kernel is not positive semi-definite: the Gram matrix of a working set has an "
             f"eigenvalue of {progress.negative:.3g} times the largest one. Objectives and gap are "
             "no bounds then; the fit stops by the KKT conditions.",
-            UserWarning,
+            IndefiniteKernelWarning,
             stacklevel=4,
         )
     result = KernelOutcome(

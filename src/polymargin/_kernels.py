@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 # Kernels of an inner product, by the name of the parameter `kernel`.
 DOT_KERNELS = ("linear", "rbf", "poly", "normalized-poly", "sigmoid")
 KERNELS = (*DOT_KERNELS, "laplacian", "precomputed")
+
+# From this share of stored entries on an array takes no more memory than CSR.
+_DENSE = 0.5
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,11 @@ class Points:
     def dtype(self) -> "np.dtype[Any]":
         return self.norms.dtype
 
+    @property
+    def n_entries(self) -> float:
+        """Stored entries of a row on average."""
+        return float(self.X.nnz if sparse.issparse(self.X) else self.X.size) / max(len(self), 1)
+
     def __getitem__(self, rows: Any) -> "Points":
         return Points(self.X[rows], self.norms[rows])
 
@@ -42,15 +50,16 @@ class Kernel(ABC):
     """A kernel with its parameters."""
 
     bias: bool = False  # adds 1
+    remedy: ClassVar[str] = "Rescale the features"  # where values leave the range of the type
 
     @property
     def is_positive(self) -> bool:
         """Whether it is known to be positive semi-definite."""
         return False
 
-    def is_cheap(self, points: Points) -> bool:
-        """Whether a value is computed sooner than it is fetched from memory."""
-        return False
+    @abstractmethod
+    def cost(self, points: Points) -> float:
+        """About what a value takes to compute, where 1 is to add a multiple of it to scores."""
 
     def prepare(self, X: Any) -> Points:
         """Validated rows as this kernel reads them."""
@@ -73,23 +82,26 @@ class DotKernel(Kernel):
     gamma: float = 1.0
     coef0: float = 0.0
     degree: int = 3
-    centre: "NDArray[Any] | None" = None  # subtracted from dense rows where that changes nothing
+    dense: bool = True  # rows are read as arrays
+    centre: "NDArray[Any] | None" = None  # subtracted from arrays where that changes nothing
+    remedy: ClassVar[str] = "Rescale the features, lower gamma, coef0 or degree"
 
     @property
     def is_positive(self) -> bool:
-        return self.name != "sigmoid" and self.coef0 >= 0
+        return self.name in ("linear", "rbf") or (self.name != "sigmoid" and self.coef0 >= 0)
 
     def prepare(self, X: Any) -> Points:
-        if self.centre is not None and not sparse.issparse(X):
+        X = as_array(X) if self.dense else sparse.csr_array(X)
+        if self.centre is not None:
             X = X - self.centre
         X = _tidy(X)
         return Points(X, as_rows(X).squared_norms().astype(X.dtype))
 
     def evaluate(self, left: Points, right: Points, out: "NDArray[Any]", n_threads: int) -> None:
-        if sparse.issparse(left.X):
-            core.inner_products(as_rows(left.X), as_rows(right.X), out, n_threads)
-        else:
+        if self.dense:
             np.matmul(left.X, right.X.T, out=out)
+        else:
+            core.inner_products(as_rows(left.X), as_rows(right.X), out, n_threads)
         self._apply(out, left.norms, right.norms, n_threads)
 
     def diagonal(self, points: Points) -> "NDArray[Any]":
@@ -109,8 +121,8 @@ class DotKernel(Kernel):
                 values = np.tanh(inner)
         return (values + self.bias).astype(points.dtype)
 
-    def is_cheap(self, points: Points) -> bool:
-        return not sparse.issparse(points.X) and points.X.shape[1] <= 64
+    def cost(self, points: Points) -> float:
+        return 1 + points.n_entries / (25 if self.dense else 2)
 
     def _apply(
         self,
@@ -159,12 +171,16 @@ class LaplacianKernel(Kernel):
     def diagonal(self, points: Points) -> "NDArray[Any]":
         return np.full(len(points), 1 + self.bias, points.dtype)
 
+    def cost(self, points: Points) -> float:
+        return 1 + points.n_entries / (1 if sparse.issparse(points.X) else 8)
+
 
 @dataclass(frozen=True)
 class CallableKernel(Kernel):
     """A function of two arrays of rows that returns the matrix of all pairs."""
 
     function: Callable[[Any, Any], Any]
+    remedy: ClassVar[str] = "Rescale the values of the kernel function"
 
     def evaluate(self, left: Points, right: Points, out: "NDArray[Any]", n_threads: int) -> None:
         if len(left) == 0 or len(right) == 0:
@@ -176,9 +192,17 @@ class CallableKernel(Kernel):
                 f"The kernel function returned an array of shape {values.shape} for {len(left)} "
                 f"and {len(right)} rows; it has to be {out.shape}."
             )
-        if not np.all(np.isfinite(values)):
-            raise ValueError("The kernel function returned NaN or infinity.")
-        out[...] = values
+        if values.dtype.kind not in "fiub":
+            raise ValueError(
+                f"The kernel function returned values of type {values.dtype}, not real numbers."
+            )
+        with np.errstate(over="ignore"):
+            out[...] = values
+        if not np.all(np.isfinite(out)):
+            raise ValueError(
+                "The kernel function returned NaN, infinity or a value beyond the range of "
+                f"{out.dtype}."
+            )
         if self.bias:
             out += 1
 
@@ -192,12 +216,16 @@ class CallableKernel(Kernel):
             values[first : first + width] = block.diagonal()
         return values
 
+    def cost(self, points: Points) -> float:
+        return 100  # of Python code: it is not known
+
 
 @dataclass(frozen=True)
 class PrecomputedKernel(Kernel):
     """A matrix of kernel values; points are numbers of its rows or columns."""
 
     matrix: Any
+    remedy: ClassVar[str] = "Rescale the matrix"
 
     def points(self, index: "NDArray[np.int64]") -> Points:
         """The rows or columns of these numbers."""
@@ -220,8 +248,8 @@ class PrecomputedKernel(Kernel):
         )
         return diagonal
 
-    def is_cheap(self, points: Points) -> bool:
-        return True
+    def cost(self, points: Points) -> float:
+        return 1
 
 
 def make_kernel(
@@ -240,12 +268,16 @@ def make_kernel(
     if name == "precomputed":
         return PrecomputedKernel(X, bias=bias)
     width = find_gamma(gamma, X, weight) if name != "linear" else 1.0
+    for parameter, value in {"gamma": width, "coef0": float(coef0)}.items():
+        if abs(value) > float(np.finfo(X.dtype).max):
+            raise ValueError(f"{parameter}={value:g} is beyond the range of {X.dtype}.")
     if name == "laplacian":
         return LaplacianKernel(width, bias=bias)
+    dense = not sparse.issparse(X) or X.nnz >= _DENSE * X.shape[0] * X.shape[1]
     centre = None
-    if name == "rbf" and not sparse.issparse(X):
-        centre = X.mean(axis=0, dtype=np.float64).astype(X.dtype)
-    return DotKernel(name, width, float(coef0), int(degree), centre, bias=bias)
+    if name == "rbf" and dense:
+        centre = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel().astype(X.dtype)
+    return DotKernel(name, width, float(coef0), int(degree), dense, centre, bias=bias)
 
 
 def find_gamma(gamma: Any, X: Any, weight: "NDArray[np.float64]") -> float:
@@ -264,11 +296,18 @@ def _variance(X: Any, weight: "NDArray[np.float64]") -> float:
     if sparse.issparse(X):
         values = X.data.astype(np.float64)
         each = np.repeat(weight, np.diff(X.indptr))
-        return float(each @ values**2 / count - (each @ values / count) ** 2)
+        mean = each @ values / count
+        n_zeros = count - each.sum()
+        return float((each @ (values - mean) ** 2 + n_zeros * mean**2) / count)
     parts = [slice(first, first + 1024) for first in range(0, X.shape[0], 1024)]
     mean = sum(weight[part] @ X[part].sum(axis=1, dtype=np.float64) for part in parts) / count
     squares = [weight[part] @ ((X[part] - mean) ** 2).sum(axis=1) for part in parts]
     return float(sum(squares) / count)
+
+
+def as_array(X: Any) -> Any:
+    """Dense rows."""
+    return X.toarray() if sparse.issparse(X) else X
 
 
 def _tidy(X: Any) -> Any:

@@ -26,7 +26,7 @@ from polymargin._simd import core
 from polymargin._solvers import BlockDescent
 from polymargin._sparse import sparse_scores
 from polymargin._threads import count_threads
-from polymargin._validation import as_rows, check_finite, check_scale, check_X
+from polymargin._validation import as_rows, check_bounds, check_features, check_finite, check_X
 
 if TYPE_CHECKING:
     from typing import Self
@@ -290,7 +290,8 @@ class LinearSVM(BaseSVM):
             kept = np.flatnonzero(upper > 0)
             X, rows, labels, upper = X[kept], as_rows(X[kept]), labels[kept], upper[kept]
         if len(labels) > 0:
-            check_scale(rows, X, upper)
+            check_features(rows, X)
+            check_bounds(upper, rows.dtype)
         if stream is None:
             stream = self._start_stream(known, X)
         try:

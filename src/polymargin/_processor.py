@@ -1,5 +1,6 @@
 """Where kernel rows and scores live: the interface, and the device that every machine has."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -29,6 +30,18 @@ class Device(Protocol):
         """Compute the scores anew from the dual variables."""
         ...
 
+    def pays_to_shrink(self, n_active: int) -> bool:
+        """Whether to set all examples but so many aside."""
+        ...
+
+    def shrink(self, active: "NDArray[np.int64]") -> None:
+        """Set all other examples aside: those that are left are all that there is from now on."""
+        ...
+
+    def grow(self) -> None:
+        """Bring the others back, their scores up to date."""
+        ...
+
     def duals(self) -> "Duals":
         """The dual variables."""
         ...
@@ -40,15 +53,33 @@ class Device(Protocol):
 
 def find_negative(gram: "NDArray[Any]") -> float | None:
     """Smallest eigenvalue over the largest one's size, if it is negative beyond rounding."""
-    values = np.linalg.eigvalsh(gram.astype(np.float64))
-    largest = np.abs(values).max()
-    return float(values[0] / largest) if values[0] < -1e-5 * largest else None
+    return negative_part(np.linalg.eigvalsh(gram.astype(np.float64)))
+
+
+def negative_part(values: "NDArray[Any]") -> float | None:
+    """The least of these over the largest one's size, if it is negative beyond rounding."""
+    least, largest = float(values.min()), float(np.abs(values).max())
+    return least / largest if least < -1e-5 * largest else None
+
+
+@dataclass
+class _Part:
+    """Some or all examples, with their kernel rows."""
+
+    dual: "KernelDual"
+    points: "Points"
+    diagonal: "NDArray[Any]"
+    cache: RowCache
+    gaps: "NDArray[np.float64]"
+    n_used: int = 0  # kernel rows, each time that one was
+    n_computed: int = 0
 
 
 class Processor:
     """NumPy's matrix products and the compiled core, on the processor."""
 
     _BUFFER = 32 << 20  # bytes of kernel values that are used once
+    _FETCH = 3.5  # what a value costs that is fetched from memory by itself
 
     def __init__(
         self,
@@ -59,92 +90,149 @@ class Processor:
         cache_bytes: int,
         n_threads: int,
     ) -> None:
-        self._dual = dual
         self._kernel = kernel
-        self._points = points
-        self._diagonal = diagonal
+        self._cost = kernel.cost(points)
         self._n_threads = n_threads
-        self._buffer_bytes = min(self._BUFFER, cache_bytes // 4)
-        n = len(points)
-        self._cache = RowCache(n, points.dtype, cache_bytes - self._buffer_bytes)
-        self._gaps = np.empty(n)
+        n, dtype = len(points), points.dtype
+        buffer_bytes = min(self._BUFFER, cache_bytes // 4)
+        self._buffer = np.empty(max(1, buffer_bytes // dtype.itemsize), dtype)
+        room = (cache_bytes - buffer_bytes) // dtype.itemsize
+        cache = RowCache(n, np.empty(min(n * n, room), dtype))
+        self._now = _Part(dual, points, diagonal, cache, np.empty(n))
+        self._whole: _Part | None = None  # while some examples are set aside
+        self._active = np.empty(0, np.int64)
+        self._dual_objective = -np.inf  # of the whole
 
     def check(self) -> "tuple[NDArray[np.float64], float, float, float]":
-        return (self._gaps, *self._dual.check(self._gaps))
+        now = self._now
+        primal, dual, violation = now.dual.check(now.gaps)
+        if self._whole is None:
+            self._dual_objective = dual
+        else:  # those set aside have no gap
+            dual = self._dual_objective + self._whole.dual.gain(now.dual, self._active)
+            primal = dual + float(now.gaps.sum())
+        return now.gaps, primal, dual, violation
 
     def improve(self, examples: "NDArray[np.int64]", fraction: float, passes: int) -> int:
         examples, gram = self._gram(examples)
-        visits = self._dual.solve(examples, gram, fraction, passes)
+        visits = self._now.dual.solve(examples, gram, fraction, passes)
         self._update(examples)
         return visits
 
     def refresh(self) -> None:
-        support = self._dual.duals().support()
-        self._dual.clear_scores()
+        dual = self._now.dual
+        support = dual.duals().support()
+        dual.clear_scores()
         width = 512
         for first in range(0, len(support), width):
             examples = support[first : first + width]
-            self._dual.change_from_zero(examples)
+            dual.change_from_zero(examples)
             self._update(examples)
 
     def duals(self) -> "Duals":
-        return self._dual.duals()
+        return (self._whole or self._now).dual.duals()
 
     def find_negative(self, examples: "NDArray[np.int64]") -> float | None:
         _, gram = self._gram(examples)
         return find_negative(gram)
 
+    def pays_to_shrink(self, n_active: int) -> bool:
+        """Whether as much work as was done so far, on fewer columns, saves more than `grow` costs.
+
+        That is a use of each row, and to compute those that the cache cannot keep meanwhile.
+        """
+        now = self._now
+        share = n_active / len(now.points)
+        done, cost = float(now.n_used), float(n_active)
+        if not now.cache.has_room_for(n_active):
+            done += self._cost * now.n_computed
+            cost += self._cost * n_active
+        return share <= 0.5 and done * (1 - share) >= cost
+
+    def shrink(self, active: "NDArray[np.int64]") -> None:
+        whole = self._now
+        self._whole, self._active = whole, active
+        self._now = _Part(
+            whole.dual.part(active),
+            whole.points[active],
+            whole.diagonal[active],
+            whole.cache.part(active),
+            np.empty(len(active)),
+        )
+
+    def grow(self) -> None:
+        if self._whole is None:
+            return
+        part, whole = self._now, self._whole
+        self._now, self._whole = whole, None
+        whole.n_used = whole.n_computed = 0
+        whole.dual.absorb(part.dual, self._active)
+        self._update(self._active)
+
     def _gram(self, examples: "NDArray[np.int64]") -> "tuple[NDArray[np.int64], NDArray[Any]]":
         """The examples in some order and their Gram matrix, out of the cache as far as it goes."""
-        slots = self._cache.find(examples)
-        if self._kernel.is_cheap(self._points):
+        points = self._now.points
+        slots = self._now.cache.find(examples)
+        if self._cost <= self._FETCH:
             slots[:] = -1
         cached, absent = np.flatnonzero(slots >= 0), np.flatnonzero(slots < 0)
         # Cached examples first, so that the four parts are slices.
         order = np.concatenate([cached, absent])
         m, q = len(cached), len(order)
-        gram = np.empty((q, q), self._points.dtype)
-        core.gather(self._cache.store, slots[cached], examples[order], gram[:m])
+        gram = np.empty((q, q), points.dtype)
+        core.gather(self._now.cache.store, slots[cached], examples[order], gram[:m])
         gram[m:, :m] = gram[:m, m:].T
         # Two copies: for one NumPy would compute a triangle and mirror it, which takes longer.
-        left, right = self._points[examples[absent]], self._points[examples[absent]]
+        left, right = points[examples[absent]], points[examples[absent]]
         self._kernel.evaluate(left, right, gram[m:, m:], self._n_threads)
-        np.fill_diagonal(gram, self._diagonal[examples[order]])
+        np.fill_diagonal(gram, self._now.diagonal[examples[order]])
         return examples[order], gram
 
     def _update(self, examples: "NDArray[np.int64]") -> None:
         """Bring all scores up to date with the last changes, which are those of `examples`."""
-        which = self._dual.changed()
-        slots = self._cache.find(examples[which])
+        dual, cache = self._now.dual, self._now.cache
+        which = dual.changed()
+        slots = cache.find(examples[which])
         absent = np.flatnonzero(slots < 0)
-        reserved = self._cache.reserve(examples[which[absent]])
+        reserved = cache.reserve(examples[which[absent]])
         self._fill(reserved, examples[which[absent[: len(reserved)]]])
         slots[absent[: len(reserved)]] = reserved
         cached = slots >= 0
         if np.any(cached):
-            self._dual.add_scores(which[cached], self._cache.store, slots[cached])
+            dual.add_scores(which[cached], cache.store, slots[cached])
         self._stream(which[~cached], examples)
+        self._now.n_used += len(which)
+        self._now.n_computed += len(absent)
 
     def _fill(self, slots: "NDArray[np.int64]", examples: "NDArray[np.int64]") -> None:
-        """Compute rows straight into the cache where slots are neighbours."""
-        for run in np.split(np.arange(len(slots)), np.flatnonzero(np.diff(slots) != 1) + 1):
-            if len(run) == 0:
-                continue
-            out = self._cache.store[slots[run[0]] : slots[run[-1]] + 1]
-            self._kernel.evaluate(self._points[examples[run]], self._points, out, self._n_threads)
+        """Compute rows of the cache, straight into it where slots are neighbours."""
+        points, store = self._now.points, self._now.cache.store
+        width = max(1, len(self._buffer) // len(points))
+        for first in range(0, len(slots), width):
+            some = slots[first : first + width]
+            left = points[examples[first : first + width]]
+            if some[-1] - some[0] == len(some) - 1:
+                out = store[some[0] : some[-1] + 1]
+                self._kernel.evaluate(left, points, out, self._n_threads)
+            else:
+                store[some] = self._block(left, points)
 
     def _stream(self, which: "NDArray[np.int64]", examples: "NDArray[np.int64]") -> None:
         """Use kernel values of rows that the cache has no room for, and forget them."""
-        if len(which) == 0:
-            return
-        left = self._points[examples[which]]
-        width = max(1, self._buffer_bytes // (len(which) * self._points.dtype.itemsize))
-        rows = np.arange(len(which))
-        for first in range(0, len(self._points), width):
-            block = self._block(left, self._points[first : first + width])
-            self._dual.add_scores(which, block, rows, first)
+        points = self._now.points
+        width = 512
+        for start in range(0, len(which), width):
+            some = which[start : start + width]
+            left = points[examples[some]]
+            columns = max(1, len(self._buffer) // len(some))
+            for first in range(0, len(points), columns):
+                block = self._block(left, points[first : first + columns])
+                self._now.dual.add_scores(some, block, np.arange(len(some)), first)
 
     def _block(self, left: "Points", right: "Points") -> "NDArray[Any]":
-        out = np.empty((len(left), len(right)), left.dtype)
+        """Their kernel, in the buffer as far as it reaches: the next call overwrites it."""
+        size = len(left) * len(right)
+        buffer = self._buffer if size <= len(self._buffer) else np.empty(size, left.dtype)
+        out = buffer[:size].reshape(len(left), len(right))
         self._kernel.evaluate(left, right, out, self._n_threads)
         return out

@@ -72,7 +72,7 @@ class Blocks:
         """Examples in a working set of this many classes."""
         if self.size:
             return max(self.size, 2)
-        return 1024 if n_classes <= 16 else 512
+        return 1024 if n_classes <= 32 else 512
 
 
 @dataclass(frozen=True)

@@ -97,30 +97,45 @@ def check_symmetric(K: Any) -> None:
         )
 
 
-def check_scale(rows: "Rows", X: Any, upper: "NDArray[np.float64]") -> None:
-    """Refuse features or bounds C_i that the type of the rows cannot compute with."""
-    precision, remedy = rows.dtype.name, "Rescale the features"
-    if rows.dtype == np.float32:
-        remedy += " or pass float64"
-    largest = float(rows.squared_norms().max())
-    low, high = _NORM_BOUNDS[rows.dtype]
-    if largest > high:
-        raise ValueError(
-            f"The largest squared norm of a row of X, {largest:.3g}, is too large for {precision}. "
-            f"{remedy}."
-        )
+def check_features(rows: "Rows", X: Any) -> None:
+    """Refuse features that the type of the rows cannot compute with."""
     values = X.data if sparse.issparse(X) else X
-    if 0 < largest < low or (largest == 0 and np.any(values != 0)):
+    _check_norms(
+        "squared norm of a row of X",
+        rows.squared_norms(),
+        rows.dtype,
+        bool(np.any(values != 0)),
+        "Rescale the features",
+    )
+
+
+def check_kernel(diagonal: "NDArray[Any]", remedy: str) -> None:
+    """Refuse a kernel with such values K(x, x), or with any that the type cannot compute with."""
+    _check_norms("kernel value K(x, x)", diagonal, diagonal.dtype, False, remedy)
+
+
+def _check_norms(
+    what: str, norms: "NDArray[Any]", dtype: "np.dtype[Any]", must_be_positive: bool, remedy: str
+) -> None:
+    largest = float(np.abs(norms).max())
+    low, high = _NORM_BOUNDS[dtype]
+    is_small = 0 < largest < low or (largest == 0 and must_be_positive)
+    if is_small or not largest <= high:
+        word = "small" if is_small else "large"
+        other = " or pass float64" if dtype == np.float32 else ""
         raise ValueError(
-            f"The largest squared norm of a row of X, {largest:.3g}, is too small for {precision}. "
-            f"{remedy}."
+            f"The largest {what}, {largest:.3g}, is too {word} for {dtype.name}. {remedy}{other}."
         )
-    low, high = _UPPER_BOUNDS[rows.dtype]
+
+
+def check_bounds(upper: "NDArray[np.float64]", dtype: "np.dtype[Any]") -> None:
+    """Refuse bounds C_i that the type cannot compute with."""
+    low, high = _UPPER_BOUNDS[dtype]
     least, most = float(upper.min()), float(upper.max())
     if most > high or least < low:
         value, word, remedy = (most, "large", "Lower") if most > high else (least, "small", "Raise")
         raise ValueError(
-            f"C times sample and class weight is {value:.3g}, too {word} for {precision}. "
+            f"C times sample and class weight is {value:.3g}, too {word} for {dtype.name}. "
             f"{remedy} C or the weights."
         )
 

@@ -2,7 +2,8 @@
 
 Each round picks the examples with the largest part of the duality gap, solves their problem with
 the Gram matrix of those alone, and brings the scores of all examples up to date with the kernel
-rows of those that moved. Everything heavy is a matrix product, done by a device.
+rows of those that moved. Everything heavy is a matrix product, done by a device. Examples that
+have long had nothing to gain are set aside where that pays, and brought back before the end.
 """
 
 import time
@@ -49,11 +50,11 @@ class Progress:
     def gap(self) -> float:
         """Relative duality gap; a difference that rounding has made negative is 0.
 
-        Both objectives bound nothing where the kernel is indefinite.
+        NaN where the objectives bound nothing: the kernel is indefinite.
         """
-        if self.negative is not None:
+        if self.negative is not None or not self.primal >= 0:
             return np.nan
-        return max(self.primal - self.dual, 0.0) / self.primal if self.primal > 0 else 0.0
+        return (self.primal - self.dual) / self.primal if self.primal > self.dual else 0.0
 
 
 class WorkingSets:
@@ -77,19 +78,58 @@ class WorkingSets:
         self._size = options.size_for(n_classes)
         self._is_positive = is_positive
         self._is_warm = is_warm
+        self._working = np.empty(0, np.int64)
+        self._rest = _Rest(self._n)
+        self._is_shrunk = False
+        self._grow_at = 0.0  # gap
         self.progress = Progress()
 
     def run(self, interrupts: Interrupts, on_check: Callable[[Check], bool]) -> None:
         """An interrupt is raised between rounds, when scores and dual variables agree."""
         if self._is_warm:
             self._device.refresh()
-        start, progress = time.perf_counter(), self.progress
-        working = np.empty(0, np.int64)
-        stall = _Stall(100 + 10 * self._n // self._size, self._least)
+        start = time.perf_counter()
+        try:
+            self._rounds(start, interrupts, on_check)
+        except KeyboardInterrupt:
+            if self._is_shrunk and not interrupts.is_urgent:
+                self._grow()
+                self._check(start)
+            raise
+
+    def _rounds(
+        self, start: float, interrupts: Interrupts, on_check: Callable[[Check], bool]
+    ) -> None:
+        progress, n = self.progress, self._n
+        stall = _Stall(100 + 10 * n // self._size, self._least)
+        stopped = False
         while True:
-            gaps, progress.primal, progress.dual, progress.violation = self._device.check()
-            check = Check(
-                epoch=progress.visits / len(gaps),
+            gaps = self._check(start)
+            stopped = on_check(progress.history[-1]) or stopped
+            interrupts.raise_pending()
+            left = self._goal.max_iter * n - progress.visits
+            is_over = progress.converged or stopped or left <= 0 or stall(progress)
+            if self._is_shrunk and (is_over or progress.gap <= self._grow_at):
+                self._grow()
+                continue
+            if is_over:
+                return
+            gaps = self._shrink(gaps)
+            self._working = choose(gaps, self._working, self._size)[:left]
+            if not self._is_positive and progress.negative is None:
+                progress.negative = self._find_negative(self._working)
+            fraction, passes = self._effort(gaps, self._working)
+            passes = min(passes, left // len(self._working))
+            progress.visits += self._device.improve(self._working, fraction, passes)
+            progress.rounds += 1
+
+    def _check(self, start: float) -> "NDArray[np.float64]":
+        progress = self.progress
+        gaps, progress.primal, progress.dual, progress.violation = self._device.check()
+        progress.converged = self._reached()
+        progress.history.append(
+            Check(
+                epoch=progress.visits / self._n,
                 seconds=time.perf_counter() - start,
                 primal=progress.primal,
                 dual=progress.dual,
@@ -97,45 +137,54 @@ class WorkingSets:
                 violation=progress.violation,
                 active=len(gaps),
             )
-            progress.history.append(check)
-            progress.converged = self._reached()
-            stopped = on_check(check)
-            interrupts.raise_pending()
-            left = self._goal.max_iter * len(gaps) - progress.visits
-            if progress.converged or stopped or left <= 0:
-                return
-            if stall(progress):
-                return
-            working = choose(gaps, working, self._size)[:left]
-            if not self._is_positive and progress.negative is None:
-                progress.negative = self._find_negative(working)
-            fraction, passes = self._effort(gaps, working)
-            passes = min(passes, left // len(working))
-            progress.visits += self._device.improve(working, fraction, passes)
-            progress.rounds += 1
+        )
+        return gaps
 
     def duals(self) -> "Duals":
         """The dual variables."""
         return self._device.duals()
+
+    def _shrink(self, gaps: "NDArray[np.float64]") -> "NDArray[np.float64]":
+        """Set examples at rest aside if that pays; the gaps of the others."""
+        active = self._rest.without(gaps)
+        if self._is_shrunk or not 0 < len(active) < len(gaps):
+            return gaps
+        if not self._device.pays_to_shrink(len(active)):
+            return gaps
+        self._device.shrink(active)
+        self._is_shrunk = True
+        self._grow_at = 1e-3 * self.progress.gap
+        self._working = np.empty(0, np.int64)
+        return gaps[active]
+
+    def _grow(self) -> None:
+        self._device.grow()
+        self._is_shrunk = False
+        self._rest = _Rest(self._n)
+        self._working = np.empty(0, np.int64)
 
     def _effort(
         self, gaps: "NDArray[np.float64]", working: "NDArray[np.int64]"
     ) -> tuple[float, int]:
         """Part of its gap at which the working set is left, and the passes that this may take.
 
-        A working set that is the whole problem is worth more of them.
+        A working set that is the whole problem is worth more of them, and none is solved to much
+        less than what the others leave.
         """
         fraction, passes = self._options.fraction, self._options.passes
+        total = float(gaps.sum())
         if len(working) == len(gaps):
-            total = float(gaps.sum())
             enough = 0.3 * self._goal.tol * self.progress.primal / total if total > 0 else 0.0
             return min(fraction, enough), max(passes, min(1000, 200_000 // len(gaps)))
-        return fraction, passes
+        inside = float(gaps[working].sum())
+        return min(max(fraction, 0.1 * (total - inside) / inside), 0.9), passes
 
     def _reached(self) -> bool:
+        # What those set aside add to the gap is seen when they are back.
+        tol = self._goal.tol * (0.9 if self._is_shrunk else 1)
         if self._goal.by_gap and self.progress.negative is None:
-            return self.progress.gap <= self._goal.tol
-        return self.progress.violation <= self._goal.tol
+            return self.progress.gap <= tol
+        return self.progress.violation <= tol
 
     def _find_negative(self, working: "NDArray[np.int64]") -> float | None:
         """The smallest eigenvalue of part of a working set, if it cannot be due to rounding."""
@@ -143,6 +192,23 @@ class WorkingSets:
         if round_ & (round_ - 1):  # in rounds 0, 1, 2, 4, 8 ...
             return None
         return self._device.find_negative(working[:256])
+
+
+class _Rest:
+    """For how many checks each example has had nothing to gain."""
+
+    _LONG = 10
+
+    def __init__(self, n: int) -> None:
+        self._checks = np.zeros(n, np.int64)
+
+    def without(self, gaps: "NDArray[np.float64]") -> "NDArray[np.int64]":
+        """The examples that have not been at rest for long."""
+        if len(gaps) < len(self._checks):  # counted when all are back
+            return np.arange(len(gaps))
+        self._checks += 1
+        self._checks[gaps > 1e-9 * gaps.mean()] = 0
+        return np.flatnonzero(self._checks < self._LONG)
 
 
 class _Stall:

@@ -18,18 +18,21 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils.multiclass import check_classification_targets
 
+from polymargin._block_solvers import find_block_solver
 from polymargin._grid_axes import Axis, make_axis
 from polymargin._grid_fits import Chain, Data, Fits, Gate, GramFits, RowFits, Score, has_gamma
 from polymargin._grid_result import GridPoint, GridSearch, rank
 from polymargin._kernel import KernelSVM
+from polymargin._kernel_fit import IndefiniteKernelWarning
 from polymargin._linear import LinearSVM
 from polymargin._machines import find_machine
+from polymargin._solvers import find_kernel_solver
 from polymargin._threads import blas_threads, count_threads
 from polymargin._validation import (
     as_rows,
+    check_features,
     check_finite,
     check_sample_weight,
-    check_scale,
     check_square,
     check_symmetric,
     check_X,
@@ -92,7 +95,8 @@ def nested_grid_search(
     refinements : int, default=1
         How many times the step is halved.
     cv : int, splitter or iterable, default=5
-        The folds: a number of stratified, shuffled folds, or what scikit-learn takes.
+        The folds: a number of stratified, shuffled folds (None is 5), or what scikit-learn takes.
+        Of a splitter by groups pass its folds, ``list(splitter.split(X, y, groups))``.
     sample_weight : array-like of shape (n,), default=None
         Factors of C, which also weigh the accuracy.
     refit : bool, default=True
@@ -144,7 +148,11 @@ def nested_grid_search(
         raise ValueError(f"refinements has to be an integer from 0 to 16, got {refinements!r}")
     if not isinstance(matrix_size, Real) or not matrix_size >= 0:
         raise ValueError(f"matrix_size has to be a number, zero or positive, got {matrix_size!r}")
+    if not isinstance(refit, bool | np.bool_):
+        raise ValueError(f"refit has to be True or False, got {refit!r}")
     names = _find_machines(estimator.machine if machines is None else machines)
+    for name in names:
+        _check_solvers(estimator, name)
     if log2_C is None:
         log2_C = _LINEAR_C if isinstance(estimator, LinearSVM) else _KERNEL_C
     axis_C = make_axis("log2_C", log2_C, int(refinements))
@@ -159,7 +167,9 @@ def nested_grid_search(
     # The limit on the threads of matrix products belongs to the whole process: set here, it is
     # not set and lifted by fits that run at the same time.
     with blas_threads(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # one at the end says it for all
+        # One at the end says it for all.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", IndefiniteKernelWarning)
         fits = _make_fits(estimator, data, grid.n_gammas, n_threads, float(matrix_size))
         for level in range(int(refinements) + 1):
             planned = grid.plan(level)
@@ -294,11 +304,19 @@ def _progress(verbose: int, title: str, total: int) -> Iterator[Callable[[], Non
         yield lambda: progress.advance(task)
 
 
-def _find_machines(given: str | Iterable[str]) -> tuple[str, ...]:
-    names = [given] if isinstance(given, str) else list(given)
-    if not names:
-        raise ValueError("machines has to name at least one machine")
+def _find_machines(given: Any) -> tuple[str, ...]:
+    names = [given] if isinstance(given, str) else given
+    if not isinstance(names, Iterable) or not (names := list(names)):
+        raise ValueError(f"machines has to name at least one machine, got {given!r}")
     return tuple(dict.fromkeys(find_machine(name).name for name in names))
+
+
+def _check_solvers(estimator: LinearSVM | KernelSVM, machine: str) -> None:
+    """Refuse solvers that are not defined for the machine before any work."""
+    info = find_machine(machine)
+    find_block_solver(estimator.block_solver, info)
+    if isinstance(estimator, KernelSVM):
+        find_kernel_solver(estimator.solver, info)
 
 
 def _gamma_range(estimator: LinearSVM | KernelSVM, given: Any) -> Any:
@@ -326,21 +344,36 @@ def _make_data(
     check_classification_targets(y)
     rows = as_rows(X)
     check_finite(rows, X)
-    check_scale(rows, X, np.ones(1))
     if getattr(estimator, "kernel", None) == "precomputed":
         check_square(X)
         check_symmetric(X)
-    weight = None if sample_weight is None else check_sample_weight(sample_weight, X)
-    if isinstance(cv, Integral):
-        splitter = StratifiedKFold(int(cv), shuffle=True, random_state=random_state)
-        _check_counts(y, int(cv))
     else:
-        splitter = check_cv(cv, y, classifier=True)
-    data = Data(X, y, weight, tuple(splitter.split(np.zeros(len(y)), y)))
+        check_features(rows, X)
+    weight = None if sample_weight is None else check_sample_weight(sample_weight, X)
+    data = Data(X, y, weight, _make_folds(y, 5 if cv is None else cv, random_state))
     for _, validation in data.folds:
         if weight is not None and not np.any(weight[validation] > 0):
             raise ValueError("All validation rows of a fold have weight zero.")
     return data
+
+
+def _make_folds(
+    y: "NDArray[Any]", cv: Any, random_state: Any
+) -> "tuple[tuple[NDArray[np.int64], NDArray[np.int64]], ...]":
+    """Numbers of the training and of the validation rows of each fold."""
+    if isinstance(cv, Integral):
+        _check_counts(y, int(cv))
+        splitter = StratifiedKFold(int(cv), shuffle=True, random_state=random_state)
+    else:
+        splitter = check_cv(cv, y, classifier=True)
+    numbers = np.arange(len(y))
+    folds = tuple(
+        (numbers[np.asarray(train)], numbers[np.asarray(validation)])  # masks as well
+        for train, validation in splitter.split(np.zeros(len(y)), y)
+    )
+    if not folds or any(len(rows) == 0 for fold in folds for rows in fold):
+        raise ValueError("cv has to give at least one fold, with training and validation rows")
+    return folds
 
 
 def _check_counts(y: "NDArray[Any]", n_folds: int) -> None:

@@ -39,12 +39,26 @@ public:
         Duals other(n_, k_);
         other.values_ = values_;
         std::vector<DualEntry<T>> entries;
-        for (std::size_t i = 0; !flat() && i < n_; ++i) {
-            entries.clear();
-            for_each(i, [&](std::int32_t c, T value) { entries.push_back({c, value}); });
-            other.assign(i, entries);
+        for (std::size_t i = 0; !flat() && i < n_; ++i) other.assign_row(i, *this, i, entries);
+        return other;
+    }
+
+    // The rows of some examples.
+    Duals part(std::span<const std::int64_t> examples) const {
+        Duals other(examples.size(), k_);
+        std::vector<DualEntry<T>> entries;
+        for (std::size_t e = 0; e < examples.size(); ++e) {
+            other.assign_row(e, *this, examples[e], entries);
         }
         return other;
+    }
+
+    // Sets row i to row j of another matrix; `entries` is scratch.
+    void assign_row(std::size_t i, const Duals& other, std::size_t j,
+                    std::vector<DualEntry<T>>& entries) {
+        entries.clear();
+        other.for_each(j, [&](std::int32_t c, T value) { entries.push_back({c, value}); });
+        assign(i, entries);
     }
 
     std::size_t size() const { return n_; }

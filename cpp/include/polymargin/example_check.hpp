@@ -16,7 +16,11 @@ namespace polymargin {
 struct Certificate {
     double primal, dual, violation;
     // Relative; a difference that rounding has made negative is 0.
-    double gap() const { return primal > dual ? (primal - dual) / primal : 0; }
+    // Relative; NaN where the primal objective is none: it overflowed, or a kernel is indefinite.
+    double gap() const {
+        if (!(primal >= 0)) return std::numeric_limits<double>::quiet_NaN();
+        return primal <= dual ? 0 : (primal - dual) / primal;
+    }
 };
 
 // Takes the scores of an example, centred where the machine is zero-sum.

@@ -29,6 +29,15 @@ public:
           set_(problem_, choice, seed),
           threads_(threads) {}
 
+    // The state of some of its examples, all others fixed. `problem` holds theirs alone.
+    KernelDual(const KernelProblem<T>& problem, const KernelDual& whole,
+               std::span<const std::int64_t> examples)
+        : problem_(problem),
+          duals_(whole.duals_.part(examples)),
+          scores_(whole.scores_.part(examples)),
+          set_(problem_, whole.set_),
+          threads_(whole.threads_) {}
+
     KernelDual(const KernelDual&) = delete;
     KernelDual& operator=(const KernelDual&) = delete;
 
@@ -64,6 +73,47 @@ public:
     }
 
     const AlphaChanges<T>& changes() const { return changes_; }
+
+    // By how much the dual objective rose while a part of the examples moved:
+    // sum_ic t_c dbeta_ic - 1/2 da^T (f + f').
+    double gain(const KernelDual& part, std::span<const std::int64_t> examples) const {
+        CompensatedSum sum;
+        AlphaChange change(problem_.machine, problem_.k);
+        std::vector<double> before(problem_.k), now(problem_.k);
+        const bool centred = problem_.machine.zero_sum;
+        for (std::size_t e = 0; e < examples.size(); ++e) {
+            const std::size_t i = examples[e];
+            const std::int32_t y = problem_.labels[i];
+            change.set(y, part.duals_, e, duals_, i);
+            const auto margin = [&](std::int32_t c) {
+                return c == y ? problem_.machine.own_margin(problem_.k) : Machine::other_margin;
+            };
+            double rise = 0;
+            part.duals_.for_each(e, [&](auto c, T beta) { rise += margin(c) * beta; });
+            duals_.for_each(i, [&](auto c, T beta) { rise -= margin(c) * beta; });
+            scores_.read(i, centred, before.data());
+            part.scores_.read(e, centred, now.data());
+            for (int c = 0; c < problem_.k; ++c) {
+                rise -= 0.5 * change.values()[c] * (before[c] + now[c]);
+            }
+            sum += rise;
+        }
+        return sum.value();
+    }
+
+    // Takes over the dual variables of a part; add_scores() then has to bring the scores up to
+    // date with changes().
+    void absorb(const KernelDual& part, std::span<const std::int64_t> examples) {
+        changes_.clear();
+        AlphaChange change(problem_.machine, problem_.k);
+        std::vector<DualEntry<T>> entries;
+        for (std::size_t e = 0; e < examples.size(); ++e) {
+            const std::size_t i = examples[e];
+            change.set(problem_.labels[i], part.duals_, e, duals_, i);
+            change.append_to(changes_);
+            duals_.assign_row(i, part.duals_, e, entries);
+        }
+    }
 
     // Takes the vectors a of some examples for changes: scores can be summed up from nothing.
     void change_from_zero(std::span<const std::int64_t> examples) {

@@ -60,15 +60,19 @@ public:
         switch (kind_) {
             case linear: return product + bias_;
             case rbf: {
-                const P distance = simd::max((norm_ + norms) - 2 * product, P{});
-                return simd::exp(-gamma_ * distance) + bias_;
+                // What rounding can leave of equal rows is no distance.
+                const P both = norm_ + norms, distance = both - 2 * product;
+                const P least = both * (8 * std::numeric_limits<T>::epsilon());
+                return simd::exp(-gamma_ * (distance > least ? distance : P{})) + bias_;
             }
             case poly: return power(gamma_ * product + coef0_, degree_) + bias_;
             case normalized_poly: {
                 P cosine = gamma_ * product + coef0_;
-                const P scale = own_ * (gamma_ * norms + coef0_);
+                const P other = gamma_ * norms + coef0_;
+                const T root = std::sqrt(own_);
                 for (int lane = 0; lane < simd::lanes_of<P>; ++lane) {
-                    cosine[lane] = scale[lane] > 0 ? cosine[lane] / std::sqrt(scale[lane]) : T(0);
+                    const bool zero = !(own_ > 0 && other[lane] > 0);
+                    cosine[lane] = zero ? T(0) : cosine[lane] / root / std::sqrt(other[lane]);
                 }
                 return power(cosine, degree_) + bias_;
             }

@@ -9,32 +9,11 @@
 #include <span>
 #include <vector>
 
+#include "polymargin/kernel/alpha_changes.hpp"
 #include "polymargin/parallel.hpp"
 #include "polymargin/simd.hpp"
 
 namespace polymargin {
-
-// How the vectors a of some examples changed: entries offsets[e] .. offsets[e + 1] - 1 are those
-// of example e.
-template <class T>
-struct AlphaChanges {
-    std::vector<std::size_t> offsets{0};
-    std::vector<std::int32_t> classes;
-    std::vector<T> values;
-
-    std::size_t size() const { return offsets.size() - 1; }
-    bool empty(std::size_t e) const { return offsets[e] == offsets[e + 1]; }
-    void clear() {
-        offsets.assign(1, 0);
-        classes.clear();
-        values.clear();
-    }
-    void add(std::int32_t c, T value) {
-        classes.push_back(c);
-        values.push_back(value);
-    }
-    void end_example() { offsets.push_back(classes.size()); }
-};
 
 class Scores {
 public:
@@ -43,7 +22,18 @@ public:
     double* of_class(int c) { return values_.data() + c * n_; }
     const double* of_class(int c) const { return values_.data() + c * n_; }
     int classes() const { return k_; }
+    std::size_t size() const { return n_; }
     void clear() { std::fill(values_.begin(), values_.end(), 0.0); }
+
+    // Those of some examples.
+    Scores part(std::span<const std::int64_t> examples) const {
+        Scores result(examples.size(), k_);
+        for (int c = 0; c < k_; ++c) {
+            double* to = result.of_class(c);
+            for (const std::int64_t i : examples) *to++ = of_class(c)[i];
+        }
+        return result;
+    }
 
     // The k scores of example i, less their mean if `centred`.
     template <class T>
@@ -69,9 +59,20 @@ public:
     }
 
 private:
-    // So many kernel rows, a pack of columns of each, fill most of the first-level cache.
+    static constexpr std::size_t stripe_packs = 4;
+
     template <class T>
-    static constexpr std::size_t group_size = (std::size_t{1} << 15) / sizeof(simd::Pack<T>);
+    struct Stripe {
+        simd::Pack<T> packs[stripe_packs];
+
+        [[gnu::always_inline]] void add(T factor, const Stripe& other) {
+            for (std::size_t p = 0; p < stripe_packs; ++p) packs[p] += factor * other.packs[p];
+        }
+    };
+
+    // So many kernel rows, a stripe of each, fill most of the first-level cache.
+    template <class T>
+    static constexpr std::size_t group_size = (std::size_t{1} << 15) / sizeof(Stripe<T>);
 
     // Changes of a group of examples, listed by class.
     template <class T>
@@ -102,50 +103,69 @@ private:
         std::vector<Entry> entries;
     };
 
-    // A pack of columns at a time: its kernel values are brought together once and then read for
-    // every class. Lines of the packs that follow are asked for meanwhile.
+    // A stripe of columns at a time: its kernel values are brought together once and then read for
+    // every class. Lines of the stripe that follows are asked for meanwhile.
     template <class T>
     void add_group(const ByClass<T>& group, std::span<const T* const> rows, std::size_t first,
                    std::size_t count, int threads) {
-        using P = simd::Pack<T>;
-        constexpr std::size_t lanes = simd::full_lanes<T>, piece = 64 * lanes;
+        constexpr std::size_t columns = stripe_packs * simd::full_lanes<T>, piece = 16 * columns;
         parallel_for(threads, (count + piece - 1) / piece, [&](std::size_t part) {
-            std::vector<P> packed(rows.size());
+            std::vector<Stripe<T>> packed(rows.size());
             const std::size_t end = std::min(count, (part + 1) * piece);
-            for (std::size_t at = part * piece; at < end; at += lanes) {
-                const std::size_t width = std::min(lanes, end - at);
+            for (std::size_t at = part * piece; at < end; at += columns) {
+                const std::size_t width = std::min(columns, end - at);
                 for (std::size_t r = 0; r < rows.size(); ++r) {
-                    if (width == lanes) {
-                        packed[r] = simd::load<P>(rows[r] + at);
-                        __builtin_prefetch(rows[r] + at + 4 * lanes, 0, 2);
-                    } else {
-                        packed[r] = P{};
-                        std::memcpy(&packed[r], rows[r] + at, width * sizeof(T));
-                    }
+                    packed[r] = read_stripe(rows[r] + at, width);
                 }
                 for (int c = 0; c < k_; ++c) {
-                    const P sum = sum_of(group, c, packed.data());
-                    double* scores = of_class(c) + first + at;
-                    for (std::size_t lane = 0; lane < width; ++lane) scores[lane] += sum[lane];
+                    const Stripe<T> sum = sum_of(group, c, packed.data());
+                    add_stripe(sum, of_class(c) + first + at, width);
                 }
             }
         });
     }
 
     template <class T>
-    [[gnu::always_inline]] static simd::Pack<T> sum_of(const ByClass<T>& group, int c,
-                                                       const simd::Pack<T>* packed) {
-        simd::Pack<T> sums[4] = {};
+    [[gnu::always_inline]] static Stripe<T> read_stripe(const T* from, std::size_t width) {
+        constexpr std::size_t lanes = simd::full_lanes<T>;
+        Stripe<T> stripe{};
+        if (width < stripe_packs * lanes) {
+            std::memcpy(&stripe, from, width * sizeof(T));
+            return stripe;
+        }
+        for (std::size_t p = 0; p < stripe_packs; ++p) {
+            stripe.packs[p] = simd::load<simd::Pack<T>>(from + p * lanes);
+            __builtin_prefetch(from + (p + stripe_packs) * lanes, 0, 2);
+        }
+        return stripe;
+    }
+
+    template <class T>
+    [[gnu::always_inline]] static Stripe<T> sum_of(const ByClass<T>& group, int c,
+                                                   const Stripe<T>* packed) {
+        Stripe<T> even{}, odd{};
         std::size_t e = group.offsets[c];
         const std::size_t end = group.offsets[c + 1];
-        for (; e + 4 <= end; e += 4) {
-            for (int u = 0; u < 4; ++u) {
-                const auto [row, value] = group.entries[e + u];
-                sums[u] += value * packed[row];
-            }
+        for (; e + 2 <= end; e += 2) {
+            even.add(group.entries[e].value, packed[group.entries[e].row]);
+            odd.add(group.entries[e + 1].value, packed[group.entries[e + 1].row]);
         }
-        for (; e < end; ++e) sums[0] += group.entries[e].value * packed[group.entries[e].row];
-        return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+        if (e < end) even.add(group.entries[e].value, packed[group.entries[e].row]);
+        even.add(T(1), odd);
+        return even;
+    }
+
+    template <class T>
+    [[gnu::always_inline]] static void add_stripe(const Stripe<T>& sum, double* scores,
+                                                  std::size_t width) {
+        constexpr std::size_t lanes = simd::full_lanes<T>;
+        if (width < stripe_packs * lanes) {
+            for (std::size_t j = 0; j < width; ++j) scores[j] += sum.packs[j / lanes][j % lanes];
+            return;
+        }
+        for (std::size_t p = 0; p < stripe_packs; ++p) {
+            for (std::size_t j = 0; j < lanes; ++j) scores[p * lanes + j] += sum.packs[p][j];
+        }
     }
 
     std::size_t n_;

@@ -33,7 +33,16 @@ public:
         : problem_(problem),
           block_(problem.machine, problem.k),
           solver_(choice, seed),
-          random_(seed) {}
+          random_(seed),
+          change_(problem.machine, problem.k) {}
+
+    // With the choices of another one, for other examples.
+    WorkingSet(const KernelProblem<T>& problem, const WorkingSet& other)
+        : problem_(problem),
+          block_(problem.machine, problem.k),
+          solver_(other.solver_),
+          random_(other.random_),
+          change_(problem.machine, problem.k) {}
 
     // Moves the dual variables of the examples and says how in `changes`. `gram` is their Gram
     // matrix, row by row. Returns the number of visits.
@@ -110,31 +119,19 @@ private:
     void store(Duals<T>& duals, AlphaChanges<T>& changes) {
         changes.clear();
         const std::size_t size = block_.size();
-        std::vector<double> change(problem_.k);
         for (std::size_t e = 0; e < examples_.size(); ++e) {
             const std::size_t i = examples_[e];
             const std::int32_t y = problem_.labels[i];
-            std::fill(change.begin(), change.end(), 0.0);
-            const auto add = [&](std::int32_t c, double beta) {
-                if (c == y && !problem_.machine.relative) {
-                    change[y] += beta;
-                } else {
-                    change[c] -= beta;
-                    if (problem_.machine.relative) change[y] += beta;
-                }
-            };
-            duals.for_each(i, [&](std::int32_t c, T value) { add(c, -double(value)); });
+            change_.clear();
+            duals.for_each(i, [&](std::int32_t c, T beta) { change_.add(y, c, -double(beta)); });
             entries_.clear();
             for (int c = 0; c < problem_.k; ++c) {
                 const T beta = beta_[e * size + c];
                 if (beta == 0) continue;
                 entries_.push_back({c, beta});
-                add(c, double(beta));
+                change_.add(y, c, double(beta));
             }
-            for (int c = 0; c < problem_.k; ++c) {
-                if (T(change[c]) != 0) changes.add(c, T(change[c]));
-            }
-            changes.end_example();
+            change_.append_to(changes);
             if (!changes.empty(e)) duals.assign(i, entries_);
         }
     }
@@ -151,6 +148,7 @@ private:
     std::vector<T> beta_;    // by example
     std::vector<std::uint32_t> order_;
     std::vector<DualEntry<T>> entries_;
+    AlphaChange change_;
 };
 
 }  // namespace polymargin

@@ -1,0 +1,74 @@
+// How the vectors a = sum_c beta_c nu_c of some examples changed.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "polymargin/duals.hpp"
+#include "polymargin/machine.hpp"
+
+namespace polymargin {
+
+// Entries offsets[e] .. offsets[e + 1] - 1 are those of example e.
+template <class T>
+struct AlphaChanges {
+    std::vector<std::size_t> offsets{0};
+    std::vector<std::int32_t> classes;
+    std::vector<T> values;
+
+    std::size_t size() const { return offsets.size() - 1; }
+    bool empty(std::size_t e) const { return offsets[e] == offsets[e + 1]; }
+    void clear() {
+        offsets.assign(1, 0);
+        classes.clear();
+        values.clear();
+    }
+    void add(std::int32_t c, T value) {
+        classes.push_back(c);
+        values.push_back(value);
+    }
+    void end_example() { offsets.push_back(classes.size()); }
+};
+
+// The change of one example, summed up in double from its dual variables.
+class AlphaChange {
+public:
+    AlphaChange(const Machine& machine, int k) : machine_(machine), values_(k) {}
+
+    // a += beta nu_c for an example of class y.
+    void add(std::int32_t y, std::int32_t c, double beta) {
+        if (c == y && !machine_.relative) {
+            values_[y] += beta;
+        } else {
+            values_[c] -= beta;
+            if (machine_.relative) values_[y] += beta;
+        }
+    }
+
+    // a = the vector of `now` less that of `before`, each row i of some dual variables.
+    template <class T>
+    void set(std::int32_t y, const Duals<T>& now, std::size_t i, const Duals<T>& before,
+             std::size_t j) {
+        clear();
+        now.for_each(i, [&](std::int32_t c, T beta) { add(y, c, double(beta)); });
+        before.for_each(j, [&](std::int32_t c, T beta) { add(y, c, -double(beta)); });
+    }
+
+    void clear() { std::fill(values_.begin(), values_.end(), 0.0); }
+    const std::vector<double>& values() const { return values_; }
+
+    template <class T>
+    void append_to(AlphaChanges<T>& changes) const {
+        for (std::size_t c = 0; c < values_.size(); ++c) {
+            if (T(values_[c]) != 0) changes.add(static_cast<std::int32_t>(c), T(values_[c]));
+        }
+        changes.end_example();
+    }
+
+private:
+    const Machine& machine_;
+    std::vector<double> values_;
+};
+
+}  // namespace polymargin
