@@ -146,5 +146,62 @@ TEST(kernel, working_sets_solve_the_linear_problem) {
     }
 }
 
+// Some examples move alone, then all scores are brought up to date.
+TEST(kernel, parts_move_the_whole) {
+    const Shape shape{.n = 40, .d = 6, .k = 5, .C = 0.3, .bias = false};
+    const Data data(shape);
+    const Sparse rows = data.rows<Sparse>();
+    const std::vector<double> K = products_of(rows, 1), diagonal = squared_norms(rows);
+    for (const Machine& machine : registered_machines) {
+        context() = machine.name;
+        const KernelProblem<double> problem{data.labels, data.upper, diagonal, shape.k, machine};
+        KernelDual<double> whole(problem, Duals<double>(shape.n, shape.k), {}, 0, 1);
+        const auto update = [&](std::span<const std::int64_t> changed) {
+            std::vector<std::int64_t> which(changed.size());
+            std::iota(which.begin(), which.end(), 0);
+            std::vector<const double*> kernel_rows;
+            for (const auto i : changed) kernel_rows.push_back(K.data() + i * shape.n);
+            whole.add_scores(which, kernel_rows, 0, shape.n);
+        };
+        std::vector<double> gaps(shape.n);
+        std::vector<std::int64_t> all(shape.n);
+        std::iota(all.begin(), all.end(), 0);
+        whole.solve(all, K.data(), {0.5, 1});
+        update(all);
+        const double before = whole.check(gaps).dual;
+
+        const std::vector<std::int64_t> active{3, 5, 8, 13, 21, 34};
+        std::vector<std::int32_t> labels;
+        std::vector<double> upper, own, gram;
+        for (const auto i : active) {
+            labels.push_back(data.labels[i]);
+            upper.push_back(data.upper[i]);
+            own.push_back(diagonal[i]);
+            for (const auto j : active) gram.push_back(K[i * shape.n + j]);
+        }
+        const KernelProblem<double> few{labels, upper, own, shape.k, machine};
+        KernelDual<double> part(few, whole, active);
+        CHECK(std::abs(whole.gain(part, active)) < 1e-12);
+        std::vector<std::int64_t> positions(active.size());
+        std::iota(positions.begin(), positions.end(), 0);
+        part.solve(positions, gram.data(), {0.01, 50});
+        std::vector<const double*> gram_rows;
+        for (const auto e : positions) gram_rows.push_back(gram.data() + e * active.size());
+        part.add_scores(positions, gram_rows, 0, active.size());
+        const double gain = whole.gain(part, active);
+        CHECK(gain > 0);
+
+        whole.absorb(part, active);
+        update(active);
+        CHECK_CLOSE(whole.check(gaps).dual, before + gain, 1e-12);
+        for (const auto e : positions) {
+            for (int c = 0; c < shape.k; ++c) {
+                CHECK_CLOSE(whole.scores().of_class(c)[active[e]], part.scores().of_class(c)[e],
+                            1e-12);
+            }
+        }
+    }
+}
+
 }  // namespace
 }  // namespace polymargin::testing

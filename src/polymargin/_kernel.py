@@ -224,7 +224,8 @@ class KernelSVM(BaseSVM):
         """Fit the functions of all classes at once.
 
         Rows of weight zero are removed before `classes_` is determined. An interrupt (Ctrl-C)
-        sets all attributes to what was reached and then raises `KeyboardInterrupt`.
+        sets all attributes to what was reached and then raises `KeyboardInterrupt`; before the
+        first check, and when it is repeated after a second, it leaves them as they were.
 
         Parameters
         ----------

@@ -16,6 +16,7 @@ import numpy as np
 from polymargin._interrupts import Interrupts
 from polymargin._processor import Device
 from polymargin._progress import Check
+from polymargin._selection import Rest, Selection
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -78,8 +79,8 @@ class WorkingSets:
         self._size = options.size_for(n_classes)
         self._is_positive = is_positive
         self._is_warm = is_warm
-        self._working = np.empty(0, np.int64)
-        self._rest = _Rest(self._n)
+        self._selection = Selection(self._n, self._size)
+        self._rest = Rest(self._n)
         self._is_shrunk = False
         self._grow_at = 0.0  # gap
         self.progress = Progress()
@@ -115,12 +116,12 @@ class WorkingSets:
             if is_over:
                 return
             gaps = self._shrink(gaps)
-            self._working = choose(gaps, self._working, self._size)[:left]
+            working = self._selection.next(gaps)[:left]
             if not self._is_positive and progress.negative is None:
-                progress.negative = self._find_negative(self._working)
-            fraction, passes = self._effort(gaps, self._working)
-            passes = min(passes, left // len(self._working))
-            progress.visits += self._device.improve(self._working, fraction, passes)
+                progress.negative = self._find_negative(working)
+            fraction, passes = self._effort(gaps, working)
+            passes = min(passes, left // len(working))
+            progress.visits += self._device.improve(working, fraction, passes)
             progress.rounds += 1
 
     def _check(self, start: float) -> "NDArray[np.float64]":
@@ -146,22 +147,22 @@ class WorkingSets:
 
     def _shrink(self, gaps: "NDArray[np.float64]") -> "NDArray[np.float64]":
         """Set examples at rest aside if that pays; the gaps of the others."""
-        active = self._rest.without(gaps)
-        if self._is_shrunk or not 0 < len(active) < len(gaps):
+        if self._is_shrunk:
             return gaps
-        if not self._device.pays_to_shrink(len(active)):
+        active = self._rest.without(gaps)
+        if not 0 < len(active) < len(gaps) or not self._device.pays_to_shrink(len(active)):
             return gaps
         self._device.shrink(active)
         self._is_shrunk = True
         self._grow_at = 1e-3 * self.progress.gap
-        self._working = np.empty(0, np.int64)
+        self._selection = Selection(len(active), self._size)
         return gaps[active]
 
     def _grow(self) -> None:
         self._device.grow()
         self._is_shrunk = False
-        self._rest = _Rest(self._n)
-        self._working = np.empty(0, np.int64)
+        self._rest = Rest(self._n)
+        self._selection = Selection(self._n, self._size)
 
     def _effort(
         self, gaps: "NDArray[np.float64]", working: "NDArray[np.int64]"
@@ -194,23 +195,6 @@ class WorkingSets:
         return self._device.find_negative(working[:256])
 
 
-class _Rest:
-    """For how many checks each example has had nothing to gain."""
-
-    _LONG = 10
-
-    def __init__(self, n: int) -> None:
-        self._checks = np.zeros(n, np.int64)
-
-    def without(self, gaps: "NDArray[np.float64]") -> "NDArray[np.int64]":
-        """The examples that have not been at rest for long."""
-        if len(gaps) < len(self._checks):  # counted when all are back
-            return np.arange(len(gaps))
-        self._checks += 1
-        self._checks[gaps > 1e-9 * gaps.mean()] = 0
-        return np.flatnonzero(self._checks < self._LONG)
-
-
 class _Stall:
     """No progress for many rounds: the limit of the precision, or an indefinite kernel."""
 
@@ -227,28 +211,3 @@ class _Stall:
         else:
             self._since += 1
         return self._since >= self._patience
-
-
-def choose(
-    gaps: "NDArray[np.float64]", last: "NDArray[np.int64]", size: int
-) -> "NDArray[np.int64]":
-    """At most `size` examples with the largest gaps, half of them from the last working set.
-
-    Without those that stay, examples that pull at each other would take turns.
-    """
-    if len(gaps) <= size:
-        return np.arange(len(gaps))
-    kept = _largest(gaps, last, size // 2)
-    others = np.ones(len(gaps), bool)
-    others[kept] = False
-    new = _largest(gaps, np.flatnonzero(others & (gaps > 0)), size - len(kept))
-    return np.sort(np.concatenate([kept, new]))
-
-
-def _largest(
-    gaps: "NDArray[np.float64]", among: "NDArray[np.int64]", count: int
-) -> "NDArray[np.int64]":
-    among = among[gaps[among] > 0]
-    if len(among) <= count:
-        return among
-    return among[np.argpartition(-gaps[among], count - 1)[:count]]
