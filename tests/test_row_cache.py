@@ -65,3 +65,14 @@ def test_cache_size_bounds_the_memory(megabytes: int) -> None:
 
     peak(0.01)  # what is imported late
     assert peak(megabytes) - peak(0.01) <= 1.1 * megabytes * 2**20
+
+
+def test_rows_that_are_there_are_not_copied() -> None:
+    rows = np.arange(16, dtype=np.float32).reshape(4, 4)
+    rows.flags.writeable = False
+    cache = RowCache(4, np.zeros(4, np.float32), rows)
+    assert cache.store is rows
+    np.testing.assert_array_equal(cache.find(np.arange(4)), np.arange(4))
+    part = cache.part(np.array([1, 3]))
+    np.testing.assert_array_equal(part.store[part.find(np.array([0, 1]))], [[5, 7], [13, 15]])
+    np.testing.assert_array_equal(cache.find(np.arange(4)), np.arange(4))

@@ -165,9 +165,10 @@ class GramFits(Fits):
         train, validation = data.folds[chain.fold]
         y, weight = data.y[train], data.weight_of(train)
         with self._grams.use(self._gamma(chain)) as kernel:
+            own = kernel.part(train)
 
             def fit_and_predict(model: "KernelSVM") -> "NDArray[Any]":
-                fit_on_gram(model, kernel, train, y, weight)
+                fit_on_gram(model, own, y, weight)
                 return predict_on_gram(model, kernel, train, validation)
 
             yield fit_and_predict

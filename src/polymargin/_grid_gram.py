@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy import sparse
 
 from polymargin._fit import make_problem
 from polymargin._kernels import DotKernel, LaplacianKernel, PrecomputedKernel, make_kernel
@@ -34,6 +35,15 @@ class GramKernel(PrecomputedKernel):
 
     def prepare(self, X: Any) -> "Points":
         return self.points(X[:, 0].astype(np.int64))
+
+    def part(self, rows: "NDArray[np.int64]") -> "GramKernel":
+        """The kernel of these rows alone, side by side."""
+        matrix = self.matrix
+        if sparse.issparse(matrix):
+            return replace(self, matrix=matrix[rows][:, rows])
+        values = np.empty((len(rows), len(rows)), matrix.dtype)
+        core.gather(matrix, rows, rows, values)
+        return replace(self, matrix=values)
 
 
 @dataclass(frozen=True)
@@ -62,7 +72,7 @@ class Pairs:
         values = np.empty((len(points), len(points)), X.dtype)
         with blas_threads(n_threads):
             if isinstance(kernel, DotKernel):
-                products = DotKernel("linear", centre=kernel.centre)
+                products = replace(kernel, name="linear")
                 products.evaluate(points, points, values, n_threads)
             elif isinstance(kernel, LaplacianKernel):
                 rows = as_rows(points.X)
@@ -116,13 +126,12 @@ class SharedGrams:
 def fit_on_gram(
     model: "KernelSVM",
     kernel: GramKernel,
-    rows: "NDArray[np.int64]",
     y: "NDArray[Any]",
     sample_weight: "NDArray[np.float64] | None",
 ) -> None:
-    """`model.fit` of these rows of the matrix, without a copy of them and on one thread."""
+    """`model.fit` of all rows of the matrix on one thread."""
     kernel = replace(kernel, bias=bool(model.fit_intercept))
-    numbers = rows[:, None].astype(kernel.matrix.dtype)
+    numbers = np.arange(len(y), dtype=kernel.matrix.dtype)[:, None]
     problem = make_problem(numbers, y, model._upper(numbers, y, sample_weight))
     model._train(problem, kernel, numbers, y, sample_weight, n_threads=1)
 

@@ -57,6 +57,10 @@ class Kernel(ABC):
         """Whether it is known to be positive semi-definite."""
         return False
 
+    def stored(self, points: Points) -> "NDArray[Any] | None":
+        """The matrix of all pairs of these points, where it is there already."""
+        return None
+
     @abstractmethod
     def cost(self, points: Points) -> float:
         """About what a value takes to compute, where 1 is to add a multiple of it to scores."""
@@ -247,6 +251,13 @@ class PrecomputedKernel(Kernel):
             self.bias
         )
         return diagonal
+
+    def stored(self, points: Points) -> "NDArray[Any] | None":
+        matrix = self.matrix
+        if self.bias or sparse.issparse(matrix) or not matrix.flags.c_contiguous:
+            return None
+        is_whole = np.array_equal(points.X, np.arange(matrix.shape[1]))
+        return matrix if is_whole else None
 
     def cost(self, points: Points) -> float:
         return 1

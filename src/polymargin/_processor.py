@@ -97,7 +97,7 @@ class Processor:
         buffer_bytes = min(self._BUFFER, cache_bytes // 4)
         self._buffer = np.empty(max(1, buffer_bytes // dtype.itemsize), dtype)
         room = (cache_bytes - buffer_bytes) // dtype.itemsize
-        cache = RowCache(n, np.empty(min(n * n, room), dtype))
+        cache = RowCache(n, np.empty(min(n * n, room), dtype), kernel.stored(points))
         self._now = _Part(dual, points, diagonal, cache, np.empty(n))
         self._whole: _Part | None = None  # while some examples are set aside
         self._active = np.empty(0, np.int64)

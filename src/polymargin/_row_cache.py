@@ -14,14 +14,18 @@ class RowCache:
     `store` has one row for each slot. Its memory is touched, and so taken, only as slots fill up.
     """
 
-    def __init__(self, n: int, memory: "NDArray[Any]") -> None:
-        n_slots = min(n, len(memory) // n)
-        self.store = memory[: n_slots * n].reshape(n_slots, n)
+    def __init__(self, n: int, memory: "NDArray[Any]", rows: "NDArray[Any] | None" = None) -> None:
+        """Slots in this memory; where all `rows` are there already, it is left for parts."""
+        n_slots = min(n, len(memory) // n) if rows is None else n
+        self.store = memory[: n_slots * n].reshape(n_slots, n) if rows is None else rows
         self._memory = memory
+        self._is_given = rows is not None
         self._slot_of = np.full(n, -1, np.int64)
         self._example_in = np.full(n_slots, -1, np.int64)
         self._last_used = np.full(n_slots, -1, np.int64)
         self._clock = 0
+        if rows is not None:
+            self._place(np.arange(n), np.arange(n))
 
     def has_room_for(self, n: int) -> bool:
         """Whether all rows of n columns fit into the memory that was never used."""
@@ -38,14 +42,17 @@ class RowCache:
         position_of[examples] = np.arange(len(examples))
         slots = np.flatnonzero(self._example_in >= 0)
         slots = slots[position_of[self._example_in[slots]] >= 0]
+        slots = slots[: len(part.store)]
         for to, slot in enumerate(slots):  # never ahead of what is still to be read
             part.store[to] = self.store[slot].take(examples)
         part._place(position_of[self._example_in[slots]], np.arange(len(slots)))
-        if not beside:
+        if not beside and not self._is_given:
             self._slot_of[:] = self._example_in[:] = self._last_used[:] = -1
         return part
 
     def _unused(self) -> "NDArray[Any]":
+        if self._is_given:
+            return self._memory
         return self._memory[np.count_nonzero(self._example_in >= 0) * len(self._slot_of) :]
 
     def _place(self, examples: "NDArray[np.int64]", slots: "NDArray[np.int64]") -> None:

@@ -98,6 +98,10 @@ class WorkingSets:
                 self._check(start)
             raise
 
+    def duals(self) -> "Duals":
+        """The dual variables."""
+        return self._device.duals()
+
     def _rounds(
         self, start: float, interrupts: Interrupts, on_check: Callable[[Check], bool]
     ) -> None:
@@ -110,6 +114,7 @@ class WorkingSets:
             interrupts.raise_pending()
             left = self._goal.max_iter * n - progress.visits
             is_over = progress.converged or stopped or left <= 0 or stall(progress)
+            is_over = is_over or not np.any(gaps > 0)
             if self._is_shrunk and (is_over or progress.gap <= self._grow_at):
                 self._grow()
                 continue
@@ -140,10 +145,6 @@ class WorkingSets:
             )
         )
         return gaps
-
-    def duals(self) -> "Duals":
-        """The dual variables."""
-        return self._device.duals()
 
     def _shrink(self, gaps: "NDArray[np.float64]") -> "NDArray[np.float64]":
         """Set examples at rest aside if that pays; the gaps of the others."""

@@ -393,7 +393,8 @@ def _make_fits(
     """Fits on shared kernel values where there is room for them, else on rows."""
     if isinstance(estimator, LinearSVM):
         return RowFits(estimator, data)
-    n_matrices = 1 + min(n_threads, n_gammas)  # one of products or distances, others of a gamma
+    # One of products or distances, others of a gamma, and for each thread that of a fold.
+    n_matrices = 1 + min(n_threads, n_gammas) + n_threads
     n_bytes = n_matrices * data.X.shape[0] ** 2 * data.X.dtype.itemsize
     if estimator.kernel != "precomputed" and n_bytes > matrix_size * 2**20:
         return RowFits(estimator, data)
