@@ -63,7 +63,7 @@ class Experiment:
 # and held-out training rows no longer gain.
 EXPERIMENTS = (
     Experiment("usps", "radial", 4.38, "stored", (-3, 5, 2), (-9, -5, 1), 1),
-    Experiment("letter", "radial", 1.95, "standard", (1, 5, 2), (-4, -1, 1), 0),
+    Experiment("letter", "radial", 1.95, "stored", (-1, 5, 2), (0, 3, 1), 0),
     Experiment("shuttle", "radial", 0.12, "standard", (2, 8, 2), (-6, 0, 2), 0),
     Experiment("mnist", "radial", 1.42, "stored", (-3, 5, 2), (-7, -4, 1), 1),
     Experiment("mnist", "degree 9", 1.24, "unit", (-3, 5, 2), None, 1),
@@ -199,7 +199,8 @@ def report(entries: dict[str, dict[str, Any]]) -> str:
             f"more than {WHOLE:,} rows, on about {SEARCHED:,} of them, stratified, {FOLDS} of each",
             "class at least; * marks a value at the border of its range. Then a fit on all",
             f"training rows: float32, relative gap {TOL:g}, wall seconds on two threads. mnist is",
-            "divided by 255, usps as distributed, letter and shuttle standardised; degree 9 is",
+            "divided by 255, usps as distributed, letter scaled to [-1, 1] (standardised:",
+            "2.6 and 2.7 %), shuttle standardised; degree 9 is",
             "((x·z + 1) / 2)^9 on rows of unit length. Reached: the test error is not above the",
             "paper's by more than two standard errors √(p (1 − p) / n) of ours.",
             "",

@@ -53,9 +53,15 @@ public:
         double start = 0, negligible = 0;
         for (int pass = 0; pass < plan.passes; ++pass) {
             random_.shuffle(std::span(order_));
+            const bool all = pass % full_every == 0;
             double gap = 0;
-            for (const std::uint32_t e : order_) gap += visit(e, gram, negligible);
-            visits += static_cast<std::int64_t>(order_.size());
+            for (const std::uint32_t e : order_) {
+                if (all || gaps_[e] > negligible) {
+                    gaps_[e] = visit(e, gram, negligible);
+                    ++visits;
+                }
+                gap += gaps_[e];
+            }
             if (pass == 0) start = gap;
             negligible = 0.1 * plan.fraction * start / static_cast<double>(order_.size());
             if (gap <= plan.fraction * start) break;
@@ -65,6 +71,9 @@ public:
     }
 
 private:
+    // Passes between these leave out examples whose gap was negligible.
+    static constexpr int full_every = 4;
+
     void load(std::span<const std::int64_t> examples, const Duals<T>& duals, const Scores& scores) {
         examples_ = examples;
         const std::size_t q = examples.size(), size = block_.size();
@@ -72,6 +81,7 @@ private:
         scores_.assign(stride_ * problem_.k, T(0));
         beta_.assign(q * size, T(0));
         order_.resize(q);
+        gaps_.resize(q);
         std::iota(order_.begin(), order_.end(), std::uint32_t{0});
         for (std::size_t e = 0; e < q; ++e) {
             scores.read(examples[e], problem_.machine.zero_sum, scores_.data() + e,
@@ -147,6 +157,7 @@ private:
     std::vector<T> scores_;  // by class
     std::vector<T> beta_;    // by example
     std::vector<std::uint32_t> order_;
+    std::vector<double> gaps_;  // that the last visits met
     std::vector<DualEntry<T>> entries_;
     AlphaChange change_;
 };
