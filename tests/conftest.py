@@ -3,7 +3,10 @@
 import lzma
 import os
 import signal
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -67,6 +70,39 @@ def interrupt_after() -> Iterator[Callable[[float], None]]:
             timer.cancel()
             timer.join()
         signal.signal(signal.SIGINT, previous)
+
+
+_RESTORE = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+
+
+@pytest.fixture
+def run_and_interrupt() -> Callable[[str, float], tuple[str, str]]:
+    """Runs code that prints "ready" and sends it SIGINT later; its further output and its errors.
+
+    It is killed after a minute, and Python's own handler is in place as with `interrupt_after`.
+    """
+
+    def run(code: str, seconds: float) -> tuple[str, str]:
+        with subprocess.Popen(
+            [sys.executable, "-c", _RESTORE + code],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as child:
+            deadline = threading.Timer(60, child.kill)
+            deadline.start()
+            try:
+                assert child.stdout is not None
+                assert child.stderr is not None
+                assert child.stdout.readline() == "ready\n", child.stderr.read()
+                time.sleep(seconds)
+                child.send_signal(signal.SIGINT)
+                # Not communicate(): it would lose what readline() has buffered.
+                return child.stdout.read(), child.stderr.read()
+            finally:
+                deadline.cancel()
+
+    return run
 
 
 @pytest.fixture

@@ -2,10 +2,7 @@
 
 import copy
 import pickle
-import signal
-import subprocess
 import sys
-import time
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -346,28 +343,11 @@ except KeyboardInterrupt:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGINT")
 @pytest.mark.parametrize(("machine", "n_jobs"), [("ww", 1), ("cs", 1), ("ww", 2)])
-def test_interrupt_leaves_a_model(machine: str, n_jobs: int) -> None:
-    code = INTERRUPTED.format(machine=machine, n_jobs=n_jobs)
-    with subprocess.Popen(
-        [sys.executable, "-c", code],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as child:
-        assert child.stdout is not None
-        assert child.stdout.readline() == "ready\n"
-        time.sleep(0.5)  # into the fit
-        sent = time.monotonic()
-        child.send_signal(signal.SIGINT)
-        answer = child.stdout.readline()
-        waited = time.monotonic() - sent
-        # Not communicate(): it would lose what readline() has buffered.
-        rest = child.stdout.read()
-        assert child.stderr is not None
-        errors = child.stderr.read()
-    assert answer == "interrupted\n", errors
-    assert waited < 1.0
-    assert rest == "usable\n", errors
+def test_interrupt_leaves_a_model(
+    machine: str, n_jobs: int, run_and_interrupt: Callable[[str, float], tuple[str, str]]
+) -> None:
+    output, errors = run_and_interrupt(INTERRUPTED.format(machine=machine, n_jobs=n_jobs), 0.5)
+    assert output == "interrupted\nusable\n", errors
 
 
 # Bundled data

@@ -1,10 +1,8 @@
 """What a grid search takes, shows and refuses."""
 
-import signal
-import subprocess
 import sys
-import time
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -126,20 +124,11 @@ except KeyboardInterrupt:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGINT")
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_interrupt_ends_the_search(n_jobs: int) -> None:
-    with subprocess.Popen(
-        [sys.executable, "-c", INTERRUPTED.format(n_jobs=n_jobs)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as child:
-        assert child.stdout is not None
-        assert child.stdout.readline() == "ready\n"
-        time.sleep(1.5)  # into the fits
-        child.send_signal(signal.SIGINT)
-        output, errors = child.communicate(timeout=60)
+def test_interrupt_ends_the_search(
+    n_jobs: int, run_and_interrupt: Callable[[str, float], tuple[str, str]]
+) -> None:
+    output, errors = run_and_interrupt(INTERRUPTED.format(n_jobs=n_jobs), 1.5)
     assert output == "interrupted True 0\n", errors
-    assert child.returncode == 0, errors
     assert "Traceback" not in errors
 
 
