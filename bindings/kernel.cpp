@@ -189,11 +189,17 @@ public:
                    [&](auto& whole, auto& other) { whole.absorb(other, span_of(examples)); });
     }
 
-    std::tuple<double, double, double> check(nb::ndarray<double, nb::ndim<1>, nb::c_contig> gaps) {
+    using Values = nb::ndarray<double, nb::ndim<1>, nb::c_contig>;
+
+    std::tuple<double, double, double> check(const Values& gaps, const Values& violations) {
         return visit([&](auto& dual) {
-            if (gaps.size() != dual.problem().size()) throw nb::value_error("gaps need n entries");
+            const std::size_t n = dual.problem().size();
+            if (gaps.size() != n || violations.size() != n) {
+                throw nb::value_error("gaps and violations need n entries");
+            }
             const nb::gil_scoped_release release;
-            const Certificate c = dual.check(std::span(gaps.data(), gaps.size()));
+            const Certificate c =
+                dual.check(std::span(gaps.data(), n), std::span(violations.data(), n));
             return std::tuple(c.primal, c.dual, c.violation);
         });
     }
@@ -324,7 +330,8 @@ void bind_kernel(nb::module_& module) {
         .def("part", &PythonKernelDual::part, nb::arg("examples"))
         .def("gain", &PythonKernelDual::gain, nb::arg("part"), nb::arg("examples"))
         .def("absorb", &PythonKernelDual::absorb, nb::arg("part"), nb::arg("examples"))
-        .def("check", &PythonKernelDual::check, nb::arg("gaps").noconvert())
+        .def("check", &PythonKernelDual::check, nb::arg("gaps").noconvert(),
+             nb::arg("violations").noconvert())
         .def("solve", &PythonKernelDual::solve, nb::arg("examples"), nb::arg("gram"),
              nb::arg("fraction"), nb::arg("passes"))
         .def("change_from_zero", &PythonKernelDual::change_from_zero, nb::arg("examples"))

@@ -1,4 +1,5 @@
 // Kernel values, scores and working sets.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -123,7 +124,7 @@ TEST(kernel, working_sets_solve_the_linear_problem) {
         const KernelProblem<double> problem{data.labels, data.upper, diagonal, shape.k, machine};
         KernelDual<double> dual(problem, Duals<double>(shape.n, shape.k), {}, 0, 2);
         Certificate certificate{};
-        std::vector<double> gaps(shape.n);
+        std::vector<double> gaps(shape.n), violations(shape.n);
         for (int round = 0; round < 4000; ++round) {
             std::vector<std::int64_t> set;
             for (std::int64_t e = 0; e < 20; ++e) set.push_back((7 * round + 3 * e) % 60);
@@ -137,10 +138,11 @@ TEST(kernel, working_sets_solve_the_linear_problem) {
             std::vector<std::int64_t> which(set.size());
             std::iota(which.begin(), which.end(), 0);
             dual.add_scores(which, kernel_rows, 0, shape.n);
-            certificate = dual.check(gaps);
+            certificate = dual.check(gaps, violations);
             if (certificate.gap() < 1e-6) break;
         }
         CHECK_CLOSE(certificate.dual, best, 1e-5);
+        CHECK(*std::max_element(violations.begin(), violations.end()) == certificate.violation);
         CHECK_CLOSE(std::accumulate(gaps.begin(), gaps.end(), 0.0),
                     certificate.primal - certificate.dual, 1e-9);
     }
@@ -163,12 +165,12 @@ TEST(kernel, parts_move_the_whole) {
             for (const auto i : changed) kernel_rows.push_back(K.data() + i * shape.n);
             whole.add_scores(which, kernel_rows, 0, shape.n);
         };
-        std::vector<double> gaps(shape.n);
+        std::vector<double> gaps(shape.n), violations(shape.n);
         std::vector<std::int64_t> all(shape.n);
         std::iota(all.begin(), all.end(), 0);
         whole.solve(all, K.data(), {0.5, 1});
         update(all);
-        const double before = whole.check(gaps).dual;
+        const double before = whole.check(gaps, violations).dual;
 
         const std::vector<std::int64_t> active{3, 5, 8, 13, 21, 34};
         std::vector<std::int32_t> labels;
@@ -193,7 +195,7 @@ TEST(kernel, parts_move_the_whole) {
 
         whole.absorb(part, active);
         update(active);
-        CHECK_CLOSE(whole.check(gaps).dual, before + gain, 1e-12);
+        CHECK_CLOSE(whole.check(gaps, violations).dual, before + gain, 1e-12);
         for (const auto e : positions) {
             for (int c = 0; c < shape.k; ++c) {
                 CHECK_CLOSE(whole.scores().of_class(c)[active[e]], part.scores().of_class(c)[e],

@@ -152,8 +152,10 @@ class KernelDual:
     def absorb(self, part: KernelDual, examples: NDArray[np.int64]) -> None:
         """Take over the dual variables of a part; they are the last changes then."""
 
-    def check(self, gaps: NDArray[np.float64]) -> tuple[float, float, float]:
-        """Primal and dual objective and largest KKT violation; fills in the gap of each row."""
+    def check(
+        self, gaps: NDArray[np.float64], violations: NDArray[np.float64]
+    ) -> tuple[float, float, float]:
+        """Primal and dual objective and largest KKT violation; fills in those of each row."""
 
     def solve(self, examples: NDArray[np.int64], gram: Floats, fraction: float, passes: int) -> int:
         """Visit a working set until its gap is this fraction; the number of visits."""

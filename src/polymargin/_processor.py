@@ -1,7 +1,7 @@
 """Where kernel rows and scores live: the interface, and the device that every machine has."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -15,11 +15,21 @@ if TYPE_CHECKING:
     from polymargin._kernels import Kernel, Points
 
 
+class Checked(NamedTuple):
+    """How far a problem is from its optimum."""
+
+    gaps: "NDArray[np.float64]"  # each example's part
+    violations: "NDArray[np.float64]"  # of the KKT conditions, each example's largest
+    primal: float
+    dual: float
+    violation: float
+
+
 class Device(Protocol):
     """What the loop needs of the place where kernel and scores live."""
 
-    def check(self) -> "tuple[NDArray[np.float64], float, float, float]":
-        """Each example's part of the gap; primal and dual objective, largest KKT violation."""
+    def check(self) -> "Checked":
+        """How far each example and the whole are from the optimum."""
         ...
 
     def improve(self, examples: "NDArray[np.int64]", fraction: float, passes: int) -> int:
@@ -71,6 +81,7 @@ class _Part:
     diagonal: "NDArray[Any]"
     cache: RowCache
     gaps: "NDArray[np.float64]"
+    violations: "NDArray[np.float64]"
     n_used: int = 0  # kernel rows, each time that one was
     n_computed: int = 0
 
@@ -98,20 +109,20 @@ class Processor:
         self._buffer = np.empty(max(1, buffer_bytes // dtype.itemsize), dtype)
         room = (cache_bytes - buffer_bytes) // dtype.itemsize
         cache = RowCache(n, np.empty(min(n * n, room), dtype), kernel.stored(points))
-        self._now = _Part(dual, points, diagonal, cache, np.empty(n))
+        self._now = _Part(dual, points, diagonal, cache, np.empty(n), np.empty(n))
         self._whole: _Part | None = None  # while some examples are set aside
         self._active = np.empty(0, np.int64)
         self._dual_objective = -np.inf  # of the whole
 
-    def check(self) -> "tuple[NDArray[np.float64], float, float, float]":
+    def check(self) -> Checked:
         now = self._now
-        primal, dual, violation = now.dual.check(now.gaps)
+        primal, dual, violation = now.dual.check(now.gaps, now.violations)
         if self._whole is None:
             self._dual_objective = dual
         else:  # those set aside have no gap
             dual = self._dual_objective + self._whole.dual.gain(now.dual, self._active)
             primal = dual + float(now.gaps.sum())
-        return now.gaps, primal, dual, violation
+        return Checked(now.gaps, now.violations, primal, dual, violation)
 
     def improve(self, examples: "NDArray[np.int64]", fraction: float, passes: int) -> int:
         examples, gram = self._gram(examples)
@@ -157,6 +168,7 @@ class Processor:
             whole.points[active],
             whole.diagonal[active],
             whole.cache.part(active),
+            np.empty(len(active)),
             np.empty(len(active)),
         )
 

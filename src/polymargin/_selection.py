@@ -12,8 +12,8 @@ class Selection:
     """Working sets of n examples, one after the other.
 
     Some examples of the last set stay: otherwise those that pull at each other would take turns.
-    Half of the set if many examples share the gap, a quarter if few have it. The others are those
-    with the largest gaps, where one that has waited longer counts for more.
+    Half of the set if many examples share what there is to gain, a quarter if few have it. The
+    others are those with the most, where one that has waited longer counts for more.
     """
 
     def __init__(self, n: int, size: int) -> None:
@@ -21,14 +21,14 @@ class Selection:
         self._last = np.empty(0, np.int64)
         self._rounds_since = np.ones(n)
 
-    def next(self, gaps: "NDArray[np.float64]") -> "NDArray[np.int64]":
+    def next(self, gains: "NDArray[np.float64]") -> "NDArray[np.int64]":
         """The examples of the next round, ascending."""
-        if len(gaps) <= self._size:
-            return np.arange(len(gaps))
-        sharing = gaps.sum() ** 2 / np.square(gaps).sum()  # n if all gaps are equal, 1 if one is
+        if len(gains) <= self._size:
+            return np.arange(len(gains))
+        sharing = gains.sum() ** 2 / np.square(gains).sum()  # n if all are equal, 1 if one is
         n_kept = int(self._size * (0.25 + 0.25 * min(1.0, 2 * sharing / self._size)))
-        kept = _largest(gaps, self._last, n_kept)
-        urgency = gaps * np.sqrt(self._rounds_since)
+        kept = _largest(gains, self._last, n_kept)
+        urgency = gains * np.sqrt(self._rounds_since)
         urgency[kept] = 0
         new = _largest(urgency, np.flatnonzero(urgency > 0), self._size - len(kept))
         self._last = np.sort(np.concatenate([kept, new]))
@@ -55,8 +55,8 @@ class Rest:
     def __init__(self, n: int) -> None:
         self._checks = np.zeros(n, np.int64)
 
-    def without(self, gaps: "NDArray[np.float64]") -> "NDArray[np.int64]":
+    def without(self, gains: "NDArray[np.float64]") -> "NDArray[np.int64]":
         """The examples that have not been at rest for long."""
         self._checks += 1
-        self._checks[gaps > 1e-9 * gaps.mean()] = 0
+        self._checks[gains > 1e-9 * gains.mean()] = 0
         return np.flatnonzero(self._checks < self._LONG)

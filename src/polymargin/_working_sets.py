@@ -1,7 +1,7 @@
 """Two-level working sets: the default loop of kernel machines.
 
-Each round picks the examples with the largest part of the duality gap, solves their problem with
-the Gram matrix of those alone, and brings the scores of all examples up to date with the kernel
+Each round picks the examples that violate the KKT conditions most, solves their problem with the
+Gram matrix of those alone, and brings the scores of all examples up to date with the kernel
 rows of those that moved. Everything heavy is a matrix product, done by a device. Examples that
 have long had nothing to gain are set aside where that pays, and brought back before the end.
 """
@@ -109,29 +109,34 @@ class WorkingSets:
         stall = _Stall(100 + 10 * n // self._size, self._least)
         stopped = False
         while True:
-            gaps = self._check(start)
+            gains = self._check(start)
             stopped = on_check(progress.history[-1]) or stopped
             interrupts.raise_pending()
             left = self._goal.max_iter * n - progress.visits
             is_over = progress.converged or stopped or left <= 0 or stall(progress)
-            is_over = is_over or not np.any(gaps > 0)
+            is_over = is_over or not np.any(gains > 0)
             if self._is_shrunk and (is_over or progress.gap <= self._grow_at):
                 self._grow()
                 continue
             if is_over:
                 return
-            gaps = self._shrink(gaps)
-            working = self._selection.next(gaps)[:left]
+            gains = self._shrink(gains)
+            working = self._selection.next(gains)[:left]
             if not self._is_positive and progress.negative is None:
                 progress.negative = self._find_negative(working)
-            fraction, passes = self._effort(gaps, working)
+            fraction, passes = self._effort(gains, working)
             passes = min(passes, left // len(working))
             progress.visits += self._device.improve(working, fraction, passes)
             progress.rounds += 1
 
     def _check(self, start: float) -> "NDArray[np.float64]":
+        """What all examples have to gain, by which they are chosen: violations, at times gaps.
+
+        Gaps say less: a variable close to its bound can violate much at hardly any gap. But where
+        rounding keeps some violations up, those examples alone would be chosen for ever.
+        """
         progress = self.progress
-        gaps, progress.primal, progress.dual, progress.violation = self._device.check()
+        gaps, violations, progress.primal, progress.dual, progress.violation = self._device.check()
         progress.converged = self._reached()
         progress.history.append(
             Check(
@@ -141,23 +146,23 @@ class WorkingSets:
                 dual=progress.dual,
                 gap=progress.gap,
                 violation=progress.violation,
-                active=len(gaps),
+                active=len(violations),
             )
         )
-        return gaps
+        return gaps if self._is_by_gap and progress.rounds % 4 == 3 else violations
 
-    def _shrink(self, gaps: "NDArray[np.float64]") -> "NDArray[np.float64]":
-        """Set examples at rest aside if that pays; the gaps of the others."""
+    def _shrink(self, gains: "NDArray[np.float64]") -> "NDArray[np.float64]":
+        """Set examples at rest aside if that pays; those of the others."""
         if self._is_shrunk:
-            return gaps
-        active = self._rest.without(gaps)
-        if not 0 < len(active) < len(gaps) or not self._device.pays_to_shrink(len(active)):
-            return gaps
+            return gains
+        active = self._rest.without(gains)
+        if not 0 < len(active) < self._n or not self._device.pays_to_shrink(len(active)):
+            return gains
         self._device.shrink(active)
         self._is_shrunk = True
         self._grow_at = 1e-3 * self.progress.gap
         self._selection = Selection(len(active), self._size)
-        return gaps[active]
+        return gains[active]
 
     def _grow(self) -> None:
         self._device.grow()
@@ -166,7 +171,7 @@ class WorkingSets:
         self._selection = Selection(self._n, self._size)
 
     def _effort(
-        self, gaps: "NDArray[np.float64]", working: "NDArray[np.int64]"
+        self, gains: "NDArray[np.float64]", working: "NDArray[np.int64]"
     ) -> tuple[float, int]:
         """Part of its gap at which the working set is left, and the passes that this may take.
 
@@ -174,19 +179,22 @@ class WorkingSets:
         less than what the others leave.
         """
         fraction, passes = self._options.fraction, self._options.passes
-        total = float(gaps.sum())
-        if len(working) == len(gaps):
-            enough = 0.3 * self._goal.tol * self.progress.primal / total if total > 0 else 0.0
-            return min(fraction, enough), max(passes, min(1000, 200_000 // len(gaps)))
-        inside = float(gaps[working].sum())
-        return min(max(fraction, 0.1 * (total - inside) / inside), 0.9), passes
+        if len(working) == len(gains):
+            distance = self.progress.gap if self._is_by_gap else self.progress.violation
+            enough = 0.3 * self._goal.tol / distance if distance > 0 else 0.0
+            return min(fraction, enough), max(passes, min(1000, 200_000 // len(working)))
+        inside = float(gains[working].sum())
+        others = float(gains.sum()) - inside
+        return min(max(fraction, 0.1 * others / inside), 0.9), passes
 
     def _reached(self) -> bool:
         # What those set aside add to the gap is seen when they are back.
         tol = self._goal.tol * (0.9 if self._is_shrunk else 1)
-        if self._goal.by_gap and self.progress.negative is None:
-            return self.progress.gap <= tol
-        return self.progress.violation <= tol
+        return (self.progress.gap if self._is_by_gap else self.progress.violation) <= tol
+
+    @property
+    def _is_by_gap(self) -> bool:
+        return self._goal.by_gap and self.progress.negative is None
 
     def _find_negative(self, working: "NDArray[np.int64]") -> float | None:
         """The smallest eigenvalue of part of a working set, if it cannot be due to rounding."""

@@ -45,8 +45,8 @@ public:
     const Duals<T>& duals() const { return duals_; }
     const Scores& scores() const { return scores_; }
 
-    // The gaps of all examples and their sum as a certificate.
-    Certificate check(std::span<double> gaps) const {
+    // Gap and largest KKT violation of each example, and all of them as a certificate.
+    Certificate check(std::span<double> gaps, std::span<double> violations) const {
         const std::size_t n = problem_.size();
         const double rounded = 1 - 64 * double(std::numeric_limits<T>::epsilon());
         const std::size_t parts = std::max<std::size_t>(1, n / 1024);
@@ -57,6 +57,7 @@ public:
                 scores_.read(i, problem_.machine.zero_sum, check.scores());
                 const auto seen = check(duals_, i, problem_.labels[i], problem_.upper[i]);
                 gaps[i] = seen.loss - seen.product;
+                violations[i] = seen.violation;
                 sums[p].add(seen);
             }
         });
