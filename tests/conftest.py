@@ -15,12 +15,30 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_svmlight_file, make_blobs
 
+from polymargin import LinearSVM
 from polymargin._simd import core
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 DATA = REPOSITORY / os.environ.get("POLYMARGIN_DATA", "../shared/data")
 
 MACHINES = [info.name for info in core.machines()]
+
+
+def fit_linear(X: Any, y: Any, machine: str = "ww", **params: Any) -> LinearSVM:
+    """A model near the optimum."""
+    params = {"tol": 1e-8, "max_iter": 100_000, "random_state": 0} | params
+    sample_weight = params.pop("sample_weight", None)
+    model: LinearSVM = LinearSVM(machine, **params).fit(X, y, sample_weight)
+    return model
+
+
+def fit_at_once(models: list[Any], X: Any, y: Any) -> None:
+    """Fit each in a thread of its own."""
+    threads = [threading.Thread(target=model.fit, args=(X, y)) for model in models]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conftest import fit_linear
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
@@ -15,14 +16,6 @@ from polymargin import SMO, LinearSVM
 # C of the binary SVM and its weights, for two classes without a bias
 _DIFFERENCE = {"ww", "cs"}  # f = f1 - f0, C_binary = 2 C
 _HALF = {"llw", "adm", "atm", "mmr", "rm"}  # f = f1, C_binary = C / 2; ats, ovr: C
-
-
-def fit(X: Any, y: Any, machine: str = "ww", **params: Any) -> LinearSVM:
-    """A model near the optimum."""
-    params = {"tol": 1e-8, "max_iter": 100_000, "random_state": 0} | params
-    sample_weight = params.pop("sample_weight", None)
-    model: LinearSVM = LinearSVM(machine, **params).fit(X, y, sample_weight)
-    return model
 
 
 # Classes
@@ -45,15 +38,15 @@ def test_no_example_is_an_error() -> None:
 
 def test_class_of_one_example(machine: str) -> None:
     X = np.array([[5.0, 0.0], [5.0, 1.0], [-5.0, 0.0], [0.0, 9.0]])
-    model = fit(X, [0, 0, 1, 2], machine, C=10.0)
+    model = fit_linear(X, [0, 0, 1, 2], machine, C=10.0)
     assert model.converged_
     assert model.predict([[0.0, 9.0]])[0] == 2
 
 
 def test_class_of_weight_zero_is_missing(machine: str, blobs: tuple[Any, Any]) -> None:
     X, y = blobs
-    weighted = fit(X, y, machine, C=0.1, sample_weight=np.where(y == 1, 0.0, 1.0))
-    alone = fit(X[y != 1], y[y != 1], machine, C=0.1)
+    weighted = fit_linear(X, y, machine, C=0.1, sample_weight=np.where(y == 1, 0.0, 1.0))
+    alone = fit_linear(X[y != 1], y[y != 1], machine, C=0.1)
     assert weighted.classes_.tolist() == [0, 2]
     np.testing.assert_allclose(weighted.coef_, alone.coef_, rtol=1e-3, atol=1e-5)
     assert weighted.duals_.shape == (len(y), 2)
@@ -67,7 +60,7 @@ def test_fewer_than_two_classes_of_positive_weight_is_an_error() -> None:
 
 def test_class_weight_zero_removes_the_class(blobs: tuple[Any, Any]) -> None:
     X, y = blobs
-    assert fit(X, y, C=0.1, class_weight={1: 0.0}).classes_.tolist() == [0, 2]
+    assert fit_linear(X, y, C=0.1, class_weight={1: 0.0}).classes_.tolist() == [0, 2]
 
 
 @pytest.mark.parametrize("weight", [-1.0, np.nan, np.inf])
@@ -85,7 +78,7 @@ def test_class_weight_of_no_class_is_an_error() -> None:
 
 
 def test_more_classes_than_examples_of_most(machine: str) -> None:
-    model = fit(np.eye(5), np.arange(5), machine, C=10.0)
+    model = fit_linear(np.eye(5), np.arange(5), machine, C=10.0)
     assert model.coef_.shape == (5, 5)
     np.testing.assert_array_equal(model.predict(np.eye(5)), np.arange(5))
 
@@ -124,7 +117,7 @@ def test_continuous_labels_are_an_error() -> None:
 def test_two_classes_are_the_binary_machine(machine: str, blobs: tuple[Any, Any]) -> None:
     X, y = blobs[0], (blobs[1] == 0).astype(int)
     C = 0.5
-    model = fit(X, y, machine, C=C, fit_intercept=False, tol=1e-10)
+    model = fit_linear(X, y, machine, C=C, fit_intercept=False, tol=1e-10)
     factor = 2.0 if machine in _DIFFERENCE else 0.5 if machine in _HALF else 1.0
     binary = LinearSVC(
         loss="hinge", C=factor * C, fit_intercept=False, tol=1e-9, max_iter=10**6, random_state=0
@@ -142,21 +135,21 @@ def test_rows_of_zeros(machine: str, blobs: tuple[Any, Any]) -> None:
     X, y = blobs
     X = X.copy()
     X[::4] = 0.0
-    model = fit(X, y, machine, C=0.1, fit_intercept=False, tol=1e-6)
+    model = fit_linear(X, y, machine, C=0.1, fit_intercept=False, tol=1e-6)
     assert model.converged_
     assert model.dual_gap_ <= 1e-6
 
 
 def test_only_rows_of_zeros(machine: str) -> None:
-    model = fit(np.zeros((4, 2)), [0, 1, 2, 2], machine, fit_intercept=False, tol=1e-6)
+    model = fit_linear(np.zeros((4, 2)), [0, 1, 2, 2], machine, fit_intercept=False, tol=1e-6)
     assert model.converged_
     assert not model.coef_.any()
 
 
 def test_constant_feature(machine: str, blobs: tuple[Any, Any]) -> None:
     X, y = blobs
-    bias = fit(X, y, machine, C=0.1)
-    column = fit(np.c_[X, np.ones(len(X))], y, machine, C=0.1, fit_intercept=False)
+    bias = fit_linear(X, y, machine, C=0.1)
+    column = fit_linear(np.c_[X, np.ones(len(X))], y, machine, C=0.1, fit_intercept=False)
     np.testing.assert_allclose(column.coef_[:, -1], bias.intercept_, rtol=1e-3, atol=1e-4)
     assert not column.intercept_.any()
 
@@ -207,8 +200,8 @@ def test_C_beyond_the_range_is_an_error(blobs: tuple[Any, Any]) -> None:
 def test_extreme_scale_in_double(scale: float, machine: str, blobs: tuple[Any, Any]) -> None:
     """Features times s with C / s^2 is the same problem with weights over s."""
     X, y = blobs
-    model = fit(X, y, machine, C=0.1, fit_intercept=False)
-    scaled = fit(X * scale, y, machine, C=0.1 / scale**2, fit_intercept=False)
+    model = fit_linear(X, y, machine, C=0.1, fit_intercept=False)
+    scaled = fit_linear(X * scale, y, machine, C=0.1 / scale**2, fit_intercept=False)
     assert scaled.converged_
     np.testing.assert_allclose(scaled.coef_ * scale, model.coef_, rtol=1e-3, atol=1e-4)
 
@@ -292,148 +285,6 @@ def test_X_is_not_written_to(machine: str, blobs: tuple[Any, Any]) -> None:
     before = X.copy()
     LinearSVM(machine).fit(X, y).predict(X)
     np.testing.assert_array_equal(X, before)
-
-
-# Sparse matrices
-
-
-@pytest.fixture
-def holes(seed: int) -> tuple[Any, Any]:
-    """A dense array that is mostly zero, and labels."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(40, 12)) * (rng.random((40, 12)) < 0.3)
-    return X, np.arange(40) % 3
-
-
-def _raw_csr(data: Any, indices: Any, indptr: Any, shape: tuple[int, int]) -> Any:
-    """CSR of any content: SciPy's constructor would refuse some."""
-    X = sparse.csr_array(shape, dtype=np.float64)
-    X.data, X.indices, X.indptr = data, indices, indptr
-    return X
-
-
-@pytest.mark.parametrize("format", ["csr", "csc", "coo", "bsr", "lil", "dok", "dia"])
-@pytest.mark.parametrize("kind", ["array", "matrix"])
-def test_sparse_formats(format: str, kind: str, holes: tuple[Any, Any]) -> None:
-    X, y = holes
-    container = sparse.csr_array if kind == "array" else sparse.csr_matrix
-    model = fit(container(X).asformat(format), y)
-    np.testing.assert_allclose(model.coef_, fit(X, y).coef_, rtol=1e-3, atol=1e-3)
-
-
-@pytest.mark.parametrize("index", [np.int32, np.int64])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int8])
-def test_sparse_types(index: type, dtype: type, holes: tuple[Any, Any]) -> None:
-    dense, y = (holes[0] * 10).astype(dtype), holes[1]
-    X = sparse.csr_array(dense)
-    X.indices, X.indptr = X.indices.astype(index), X.indptr.astype(index)
-    model = LinearSVM(C=1e-3, random_state=0).fit(X, y)
-    assert model.coef_.dtype == (np.float32 if dtype == np.float32 else np.float64)
-    assert X.indices.dtype == index
-    np.testing.assert_allclose(
-        model.class_scores(X), model.class_scores(dense), rtol=1e-4, atol=1e-5
-    )
-
-
-def test_byte_swapped_sparse(holes: tuple[Any, Any]) -> None:
-    X, y = sparse.csr_array(holes[0].astype(np.float32)), holes[1]
-    swapped = X.copy()
-    swapped.data = X.data.astype(X.dtype.newbyteorder())
-    model, expected = (LinearSVM(random_state=0).fit(rows, y) for rows in (swapped, X))
-    assert model.coef_.dtype == np.float32
-    np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-4, atol=1e-5)
-
-
-def test_unsorted_and_duplicate_indices(machine: str, holes: tuple[Any, Any]) -> None:
-    dense, y = holes
-    X = sparse.csr_array(dense)
-    twice = np.repeat(X.indices, 2)
-    odd = _raw_csr(np.repeat(X.data / 2, 2), twice, X.indptr * 2, X.shape)
-    for i in range(X.shape[0]):  # each row backwards, and its halves apart
-        row = slice(odd.indptr[i], odd.indptr[i + 1])
-        order = np.concatenate([np.arange(1, len(odd.data[row]), 2)[::-1]] * 2)
-        order[: len(order) // 2] -= 1
-        odd.indices[row], odd.data[row] = odd.indices[row][order], odd.data[row][order]
-    np.testing.assert_allclose(odd.toarray(), dense)
-    stored = odd.data.copy()
-
-    model, expected = (fit(rows, y, machine, tol=1e-10) for rows in (odd, dense))
-    np.testing.assert_allclose(model.primal_objective_, expected.primal_objective_, rtol=1e-8)
-    np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-3, atol=1e-4)
-    np.testing.assert_allclose(model.class_scores(odd), model.class_scores(dense), atol=1e-10)
-    np.testing.assert_allclose(
-        model.sparsify().class_scores(odd), model.class_scores(dense), atol=1e-10
-    )
-    np.testing.assert_array_equal(odd.data, stored)
-
-
-def _corrupt(kind: str) -> Any:
-    data, indices, indptr = np.ones(4), np.array([0, 1, 2, 0]), np.array([0, 2, 3, 4])
-    if kind == "index too large":
-        indices = np.array([0, 1, 3, 0])
-    elif kind == "index negative":
-        indices = np.array([0, 1, -1, 0])
-    elif kind == "indptr decreases":
-        indptr = np.array([0, 3, 1, 4])
-    elif kind == "indptr starts late":
-        indptr = np.array([1, 2, 3, 4])
-    elif kind == "indptr too large":
-        indptr = np.array([0, 2, 3, 10**6])
-    elif kind == "indptr negative":
-        indptr = np.array([0, 2, 3, -1])
-    elif kind == "indptr too short":
-        indptr = np.array([0, 2, 4])
-    return _raw_csr(data, indices, indptr, (3, 3))
-
-
-_CORRUPT = [
-    "index too large",
-    "index negative",
-    "indptr decreases",
-    "indptr starts late",
-    "indptr too large",
-    "indptr negative",
-    "indptr too short",
-]
-
-
-@pytest.mark.parametrize("kind", _CORRUPT)
-@pytest.mark.parametrize("convert", ["", "int", "csc", "bsr", "weights"])
-def test_corrupt_sparse_is_an_error(kind: str, convert: str) -> None:
-    X, y = _corrupt(kind), [0, 1, 2]
-    if convert == "int":
-        X.data = X.data.astype(np.int64)
-    elif convert in ("csc", "bsr"):
-        other = sparse.csc_array((3, 3)) if convert == "csc" else sparse.bsr_array((3, 3))
-        data = X.data if convert == "csc" else X.data.reshape(-1, 1, 1)
-        other.data, other.indices, other.indptr = data, X.indices, X.indptr
-        X = other
-    weights = [1.0, 1.0, 0.0] if convert == "weights" else None
-    with pytest.raises(ValueError):
-        LinearSVM().fit(X, y, weights)
-    with pytest.raises(ValueError):
-        LinearSVM().partial_fit(X, y, classes=y, sample_weight=weights)
-    model = LinearSVM().fit(np.eye(3), y)
-    for prepared in (model, model.sparsify()):
-        with pytest.raises(ValueError):
-            prepared.predict(X)
-
-
-def test_corrupt_coo_is_an_error() -> None:
-    X = sparse.coo_array(np.eye(3))
-    X.coords = (np.array([0, 1, 99]), X.coords[1])
-    with pytest.raises(ValueError, match=r"an index is outside \[0, 3\)"):
-        LinearSVM().fit(X, [0, 1, 2])
-
-
-def test_arrays_longer_than_in_use() -> None:
-    X = _raw_csr(np.r_[np.ones(3), np.nan], np.array([0, 1, 2, 99]), np.arange(4), (3, 3))
-    np.testing.assert_array_equal(LinearSVM().fit(X, [0, 1, 2]).predict(np.eye(3)), [0, 1, 2])
-
-
-def test_sparse_without_entries(machine: str) -> None:
-    model = LinearSVM(machine).fit(sparse.csr_array((3, 2)), [0, 1, 1])
-    assert not model.coef_.any()
 
 
 # At the limits of the precision

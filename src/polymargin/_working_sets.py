@@ -152,7 +152,7 @@ class WorkingSets:
         return gaps if self._is_by_gap and progress.rounds % 4 == 3 else violations
 
     def _shrink(self, gains: "NDArray[np.float64]") -> "NDArray[np.float64]":
-        """Set examples at rest aside if that pays; those of the others."""
+        """Set examples at rest aside if that pays; what the others have to gain."""
         if self._is_shrunk:
             return gains
         active = self._rest.without(gains)
