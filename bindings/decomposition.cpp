@@ -91,7 +91,8 @@ template <class T>
 DecompositionResult train(const Vector<std::int32_t>& labels, const Strided<double>& upper, int k,
                           const std::string& name, const Vector<T>& diagonal,
                           const nb::callable& fill_row, const DecompositionOptions& options,
-                          const AnyDuals* warm, const nb::object& monitor, const nb::object& poll) {
+                          const AnyDuals* warm, const nb::object& monitor, const nb::object& poll,
+                          const nb::object& keeper) {
     const std::size_t n = labels.size();
     check_labels(labels, upper, n, k);
     if (n == 0) throw nb::value_error("there are no rows");
@@ -115,7 +116,8 @@ DecompositionResult train(const Vector<std::int32_t>& labels, const Strided<doub
         std::iota(all.begin(), all.end(), std::uint32_t{0});
         state.recompute(all, rows);
     }
-    PythonObserver watcher(monitor, poll);
+    PythonObserver watcher(monitor, poll, keeper,
+                           [&] { return nb::cast(AnyDuals{state.duals()}); });
     const DecompositionOutcome outcome = run(options, state, rows, watcher.observer());
     return {.duals = nb::cast(AnyDuals{state.duals()}),
             .history = history_array(watcher.history),
@@ -133,13 +135,14 @@ DecompositionResult train_decomposition(const Vector<std::int32_t>& labels,
                                         const std::string& name, nb::object diagonal,
                                         const nb::callable& fill_row,
                                         const DecompositionOptions& options, const AnyDuals* warm,
-                                        nb::object monitor, nb::object poll) {
+                                        nb::object monitor, nb::object poll, nb::object keeper) {
     Vector<float> single;
     if (nb::try_cast(diagonal, single, false)) {
-        return train<float>(labels, upper, k, name, single, fill_row, options, warm, monitor, poll);
+        return train<float>(labels, upper, k, name, single, fill_row, options, warm, monitor, poll,
+                            keeper);
     }
     return train<double>(labels, upper, k, name, nb::cast<Vector<double>>(diagonal), fill_row,
-                         options, warm, monitor, poll);
+                         options, warm, monitor, poll, keeper);
 }
 
 using Pair = TwoVariables::Pair;
@@ -179,7 +182,8 @@ void bind_decomposition(nb::module_& module) {
     module.def("train_decomposition", &train_decomposition, nb::arg("labels"), nb::arg("upper"),
                nb::arg("n_classes"), nb::arg("machine"), nb::arg("diagonal"), nb::arg("fill_row"),
                nb::arg("options"), nb::arg("warm").none() = nb::none(),
-               nb::arg("monitor").none() = nb::none(), nb::arg("poll").none() = nb::none());
+               nb::arg("monitor").none() = nb::none(), nb::arg("poll").none() = nb::none(),
+               nb::arg("keeper").none() = nb::none());
     module.def(
         "two_variable_gain",
         [](const Pair& g, const std::array<Pair, 2>& Q) {

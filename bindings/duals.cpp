@@ -52,6 +52,13 @@ Duals<T> from_entries(std::size_t k, const Vector<std::int64_t>& indptr,
     return duals;
 }
 
+AnyDuals zeros(std::size_t n, std::size_t k, const nb::object& dtype) {
+    const std::string kind = nb::cast<std::string>(nb::str(nb::getattr(dtype, "name")));
+    if (kind == "float32") return {Duals<float>(n, k)};
+    if (kind == "float64") return {Duals<double>(n, k)};
+    throw nb::value_error("dtype is float32 or float64");
+}
+
 AnyDuals restore(const nb::tuple& state) {
     const auto k = nb::cast<std::size_t>(state[0]);
     const auto indptr = nb::cast<Vector<std::int64_t>>(state[1]);
@@ -119,6 +126,7 @@ std::vector<std::int64_t> support(const AnyDuals& any) {
 
 void bind_duals(nb::module_& module) {
     nb::class_<AnyDuals>(module, "Duals")
+        .def_static("zeros", &zeros, nb::arg("n"), nb::arg("n_classes"), nb::arg("dtype"))
         .def_prop_ro("shape",
                      [](const AnyDuals& any) {
                          return std::visit(

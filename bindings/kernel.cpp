@@ -276,6 +276,20 @@ public:
         return visit([](auto& dual) { return AnyDuals{dual.duals().copy()}; });
     }
 
+    // With those of some examples taken from a part that is solved alone.
+    AnyDuals duals_with(const PythonKernelDual& part, const Indices& examples) {
+        AnyDuals merged;
+        visit_with(part, examples, [&](auto& whole, auto& other) {
+            auto duals = whole.duals().copy();
+            std::vector<DualEntry<typename decltype(duals)::value_type>> scratch;
+            for (std::size_t e = 0; e < examples.size(); ++e) {
+                duals.assign_row(examples.data()[e], other.duals(), e, scratch);
+            }
+            merged.duals = std::move(duals);
+        });
+        return merged;
+    }
+
 private:
     template <class T>
     explicit PythonKernelDual(OwnedDual<T> own) : own_(std::move(own)) {}
@@ -341,7 +355,8 @@ void bind_kernel(nb::module_& module) {
         .def("clear_scores", &PythonKernelDual::clear_scores)
         .def_prop_ro("scores",
                      [](nb::handle self) { return nb::cast<PythonKernelDual&>(self).scores(self); })
-        .def("duals", &PythonKernelDual::duals);
+        .def("duals", &PythonKernelDual::duals)
+        .def("duals_with", &PythonKernelDual::duals_with, nb::arg("part"), nb::arg("examples"));
 }
 
 }  // namespace polymargin::python

@@ -21,13 +21,13 @@ struct LinearResult {
 
 LinearResult train_linear(const Rows& rows, const Vector<std::int32_t>& labels,
                           const Strided<double>& upper, int k, const std::string& name,
-                          const Options& options, const AnyDuals* warm, nb::object monitor) {
+                          const Options& options, const AnyDuals* warm, nb::object monitor,
+                          nb::object keeper) {
     const Machine& machine = machine_of(name);
     check_labels(labels, upper, rows.size(), k);
     if (rows.size() == 0) throw nb::value_error("there are no rows");
     if (rows.size() >= UINT32_MAX) throw nb::value_error("at most 2^32 - 2 rows are supported");
     const LinearOptions core_options = options.for_machine(machine);
-    PythonObserver watcher(std::move(monitor));
     return std::visit(
         [&](const auto& view) {
             using View = std::decay_t<decltype(view)>;
@@ -37,6 +37,8 @@ LinearResult train_linear(const Rows& rows, const Vector<std::int32_t>& labels,
                 machine, options.fit_intercept};
             Duals<T> duals = start_duals<T>(problem, warm);
             Weights<T> weights(problem.weight_rows(), k);
+            PythonObserver watcher(monitor, nb::none(), keeper,
+                                   [&] { return nb::cast(AnyDuals{duals.copy()}); });
             const Observer observer = watcher.observer();
             LinearOutcome outcome;
             {
@@ -102,7 +104,8 @@ void bind_linear(nb::module_& module) {
         .def_ro("exception", &LinearResult::exception);
     module.def("train_linear", &train_linear, nb::arg("rows"), nb::arg("labels"), nb::arg("upper"),
                nb::arg("n_classes"), nb::arg("machine"), nb::arg("options"),
-               nb::arg("warm").none() = nb::none(), nb::arg("monitor").none() = nb::none());
+               nb::arg("warm").none() = nb::none(), nb::arg("monitor").none() = nb::none(),
+               nb::arg("keeper").none() = nb::none());
 }
 
 }  // namespace polymargin::python

@@ -3,6 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include <functional>
 #include <vector>
 
 #include "polymargin/linear/problem.hpp"
@@ -15,8 +16,14 @@ namespace nb = nanobind;
 class PythonObserver {
 public:
     // `poll` is called as often as signals are looked for; it raises what has to end the fit.
-    explicit PythonObserver(nb::object monitor, nb::object poll = nb::none())
-        : monitor_(std::move(monitor)), poll_(std::move(poll)) {}
+    // `keeper` is given the dual variables after a check at which they are due.
+    explicit PythonObserver(nb::object monitor, nb::object poll = nb::none(),
+                            nb::object keeper = nb::none(),
+                            std::function<nb::object()> duals = nullptr)
+        : monitor_(std::move(monitor)),
+          poll_(std::move(poll)),
+          keeper_(std::move(keeper)),
+          duals_(std::move(duals)) {}
 
     Observer observer() {
         return {.on_check =
@@ -24,6 +31,7 @@ public:
                         history.push_back(record);
                         const nb::gil_scoped_acquire gil;
                         return guarded([&] {
+                            keep_if_due();
                             if (monitor_.is_none()) return false;
                             const nb::object answer =
                                 monitor_(nb::make_tuple(record.epoch, record.seconds, record.primal,
@@ -47,6 +55,11 @@ public:
     nb::object exception = nb::none();
 
 private:
+    void keep_if_due() {
+        if (keeper_.is_none() || !nb::cast<bool>(keeper_.attr("is_due")())) return;
+        keeper_.attr("keep")(duals_());
+    }
+
     template <class Body>
     bool guarded(Body&& body) {
         try {
@@ -56,7 +69,8 @@ private:
             return true;
         }
     }
-    nb::object monitor_, poll_;
+    nb::object monitor_, poll_, keeper_;
+    std::function<nb::object()> duals_;
 };
 
 inline nb::object history_array(const std::vector<Record>& history) {

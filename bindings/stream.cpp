@@ -1,5 +1,10 @@
 #include <nanobind/stl/string.h>
 
+#include <nanobind/stl/tuple.h>
+
+#include <tuple>
+
+#include "duals.hpp"
 #include "linear.hpp"
 #include "observer.hpp"
 
@@ -21,34 +26,41 @@ public:
         else throw nb::value_error("dtype is float32 or float64");
     }
 
-    void visit(const Rows& rows, const Vector<std::int32_t>& labels, const Strided<double>& upper) {
-        const Machine& machine = machine_of(machine_);
-        check_labels(labels, upper, rows.size(), k_);
-        if (rows.features() != features_) throw nb::value_error("the number of features changed");
-        const LinearOptions core_options = options_.for_machine(machine);
+    void visit(const Rows& rows, const Vector<std::int32_t>& labels, const Strided<double>& upper,
+               AnyDuals* kept) {
+        const LinearOptions core_options = options_.for_machine(machine_of(machine_));
         PythonObserver watcher{nb::none()};
         const Observer observer = watcher.observer();
-        std::visit(
-            [&](const auto& view) {
-                using View = std::decay_t<decltype(view)>;
-                using T = typename View::value_type;
-                auto* weights = std::get_if<Weights<T>>(&weights_);
-                if (!weights) throw nb::value_error("the precision of the rows changed");
-                const LinearProblem<View> problem{view,
-                                                  {labels.data(), labels.size()},
-                                                  {upper.data(), upper.stride(0)},
-                                                  k_,
-                                                  machine,
-                                                  bias()};
-                const nb::gil_scoped_release release;
-                n_seen_ += train_stream(problem, core_options, *weights, observer);
-            },
-            rows.view);
+        with_problem(rows, labels, upper, [&]<class T>(const auto& problem, Weights<T>& weights) {
+            Duals<T>* duals = kept ? &duals_of<T>(*kept, problem.size()) : nullptr;
+            const nb::gil_scoped_release release;
+            n_seen_ += train_stream(problem, core_options, weights, duals, observer);
+        });
+        is_centred_ = false;
         if (!watcher.exception.is_none()) {
             PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(watcher.exception.ptr())),
                             watcher.exception.ptr());
             throw nb::python_error();
         }
+    }
+
+    // Loss, sum of margins times dual variables, and violation of some examples.
+    std::tuple<double, double, double> check(const Rows& rows, const Vector<std::int32_t>& labels,
+                                             const Strided<double>& upper, AnyDuals& kept) {
+        centre();
+        ExampleSums sums;
+        with_problem(rows, labels, upper, [&]<class T>(const auto& problem, Weights<T>& weights) {
+            const Duals<T>& duals = duals_of<T>(kept, problem.size());
+            const nb::gil_scoped_release release;
+            sums = check_stream(problem, weights, duals);
+        });
+        return {sums.loss.value(), sums.margins.value(), sums.violation};
+    }
+
+    double squared_norm() const {
+        const bool zero_sum = machine_of(machine_).zero_sum;
+        return std::visit([&](const auto& weights) { return weights.squared_norm(zero_sum); },
+                          weights_);
     }
 
     // A copy, centred where the machine is zero-sum.
@@ -100,10 +112,48 @@ public:
 private:
     bool bias() const { return options_.fit_intercept; }
 
+    template <class Body>
+    void with_problem(const Rows& rows, const Vector<std::int32_t>& labels,
+                      const Strided<double>& upper, Body&& body) {
+        check_labels(labels, upper, rows.size(), k_);
+        if (rows.features() != features_) throw nb::value_error("the number of features changed");
+        std::visit(
+            [&](const auto& view) {
+                using View = std::decay_t<decltype(view)>;
+                auto* weights = std::get_if<Weights<typename View::value_type>>(&weights_);
+                if (!weights) throw nb::value_error("the precision of the rows changed");
+                body(LinearProblem<View>{view,
+                                         {labels.data(), labels.size()},
+                                         {upper.data(), upper.stride(0)},
+                                         k_,
+                                         machine_of(machine_),
+                                         bias()},
+                     *weights);
+            },
+            rows.view);
+    }
+
+    template <class T>
+    Duals<T>& duals_of(AnyDuals& kept, std::size_t n) const {
+        auto* duals = std::get_if<Duals<T>>(&kept.duals);
+        if (!duals || duals->size() != n || duals->classes() != static_cast<std::size_t>(k_)) {
+            throw nb::value_error("the dual variables are of another shape or precision");
+        }
+        return *duals;
+    }
+
+    // Which changes no prediction.
+    void centre() {
+        if (is_centred_ || !machine_of(machine_).zero_sum) return;
+        std::visit([](auto& weights) { weights.centre(); }, weights_);
+        is_centred_ = true;
+    }
+
     std::string machine_;
     Options options_;
     int k_;
     std::size_t features_, n_seen_ = 0;
+    bool is_centred_ = false;
     std::variant<Weights<float>, Weights<double>> weights_{std::in_place_type<Weights<float>>, 1,
                                                            1};
 };
@@ -115,7 +165,11 @@ void bind_stream(nb::module_& module) {
         .def(nb::init<std::size_t, int, const std::string&, const Options&, nb::object>(),
              nb::arg("n_features"), nb::arg("n_classes"), nb::arg("machine"), nb::arg("options"),
              nb::arg("dtype"))
-        .def("visit", &LinearStream::visit, nb::arg("rows"), nb::arg("labels"), nb::arg("upper"))
+        .def("visit", &LinearStream::visit, nb::arg("rows"), nb::arg("labels"), nb::arg("upper"),
+             nb::arg("duals").none() = nb::none())
+        .def("check", &LinearStream::check, nb::arg("rows"), nb::arg("labels"), nb::arg("upper"),
+             nb::arg("duals"))
+        .def_prop_ro("squared_norm", &LinearStream::squared_norm)
         .def_prop_ro("coef", [](const LinearStream& s) { return s.weights().first; })
         .def_prop_ro("intercept", [](const LinearStream& s) { return s.weights().second; })
         .def_prop_ro("n_seen", &LinearStream::n_seen)

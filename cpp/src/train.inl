@@ -17,8 +17,14 @@ LinearOutcome train(const LinearProblem<Rows>& problem, const LinearOptions& opt
 
 template <class Rows, class T>
 std::size_t train_stream(const LinearProblem<Rows>& problem, const LinearOptions& options,
-                         Weights<T>& weights, const Observer& observer) {
-    return visit_stream(problem, options, weights, observer);
+                         Weights<T>& weights, Duals<T>* kept, const Observer& observer) {
+    return visit_stream(problem, options, weights, kept, observer);
+}
+
+template <class Rows, class T>
+ExampleSums check_stream(const LinearProblem<Rows>& problem, const Weights<T>& weights,
+                         const Duals<T>& kept) {
+    return sum_examples(problem, kept, weights, 0, problem.size());
 }
 
 template <class Rows, class T>
@@ -55,7 +61,11 @@ void predict_scores(const Rows& rows, const T* coef, std::size_t k, std::ptrdiff
                                  Duals<__VA_ARGS__::value_type>&,                                 \
                                  Weights<__VA_ARGS__::value_type>&, const Observer&);             \
     template std::size_t train_stream(const LinearProblem<__VA_ARGS__>&, const LinearOptions&,    \
-                                      Weights<__VA_ARGS__::value_type>&, const Observer&);        \
+                                      Weights<__VA_ARGS__::value_type>&,                          \
+                                      Duals<__VA_ARGS__::value_type>*, const Observer&);          \
+    template ExampleSums check_stream(const LinearProblem<__VA_ARGS__>&,                          \
+                                      const Weights<__VA_ARGS__::value_type>&,                    \
+                                      const Duals<__VA_ARGS__::value_type>&);                     \
     template void predict_scores(const __VA_ARGS__&, const __VA_ARGS__::value_type*, std::size_t, \
                                  std::ptrdiff_t, std::ptrdiff_t, const __VA_ARGS__::value_type*,  \
                                  __VA_ARGS__::value_type*, int);                                  \

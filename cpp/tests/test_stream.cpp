@@ -4,6 +4,8 @@
 namespace polymargin::testing {
 namespace {
 
+Duals<float>* const no_duals = nullptr;
+
 // After one example the stream has solved the whole problem.
 TEST(stream, one_example_is_solved_exactly) {
     for (const int k : {3, 40}) {
@@ -15,7 +17,7 @@ TEST(stream, one_example_is_solved_exactly) {
                 const auto problem = data.problem(rows, machine);
                 const auto expected = fit(problem, tight(shape));
                 Weights<typename Rows::value_type> weights(problem.weight_rows(), k);
-                train_stream(problem, tight(shape), weights, {});
+                train_stream(problem, tight(shape), weights, no_duals, {});
                 if (machine.zero_sum) weights.centre();
                 CHECK_CLOSE(primal_of(problem, weights), expected.outcome.certificate.primal, 2e-6);
             });
@@ -33,7 +35,7 @@ TEST(stream, batches_continue_each_other) {
             context() = describe(machine, shape, false);
             const Dense all = data.rows<Dense>();
             Weights<float> whole(shape.d + 1, k), parts(shape.d + 1, k);
-            train_stream(data.problem(all, machine), tight(shape), whole, {});
+            train_stream(data.problem(all, machine), tight(shape), whole, no_duals, {});
             for (std::size_t first = 0; first < shape.n; first += 30) {
                 const std::size_t count = std::min<std::size_t>(30, shape.n - first);
                 const Dense batch(data.values.data() + first * shape.d, count, shape.d, d, 1);
@@ -44,7 +46,7 @@ TEST(stream, batches_continue_each_other) {
                     k,
                     machine,
                     true};
-                train_stream(problem, tight(shape), parts, {});
+                train_stream(problem, tight(shape), parts, no_duals, {});
             }
             for (std::size_t j = 0; j <= shape.d; ++j) {
                 CHECK(std::equal(whole.row(j), whole.row(j) + k, parts.row(j)));
@@ -62,7 +64,7 @@ TEST(stream, one_pass_learns) {
             context() = describe(machine, shape, Rows::is_sparse);
             const auto problem = data.problem(rows, machine);
             Weights<typename Rows::value_type> weights(problem.weight_rows(), shape.k);
-            train_stream(problem, tight(shape), weights, {});
+            train_stream(problem, tight(shape), weights, no_duals, {});
             std::size_t correct = 0;
             for (std::size_t i = 0; i < shape.n; ++i) {
                 const std::vector<double> f = scores_of(problem, weights, i);
@@ -70,6 +72,32 @@ TEST(stream, one_pass_learns) {
             }
             CHECK(correct > 2 * shape.n / 3);
         });
+    }
+}
+
+// With the dual variables kept, passes over a stream close the gap of the whole problem.
+TEST(stream, passes_with_duals_reach_the_optimum) {
+    for (const int k : {4, 40}) {
+        const Shape shape{.n = 60, .d = 8, .k = k, .C = 0.02};
+        const Data data(shape);
+        for (const Machine& machine : registered_machines) {
+            for_both_kinds(data, [&]<class Rows>(const Rows& rows) {
+                context() = describe(machine, shape, Rows::is_sparse);
+                const auto problem = data.problem(rows, machine);
+                const auto expected = fit(problem, tight(shape));
+                Weights<float> weights(problem.weight_rows(), k);
+                Duals<float> kept(shape.n, k);
+                for (int pass = 0; pass < 300; ++pass) {
+                    train_stream(problem, tight(shape), weights, &kept, {});
+                }
+                if (machine.zero_sum) weights.centre();
+                CHECK_CLOSE(primal_of(problem, weights), expected.outcome.certificate.primal, 1e-3);
+                const ExampleSums sums = check_stream(problem, weights, kept);
+                const double half = 0.5 * weights.squared_norm(false);
+                CHECK_CLOSE(half + sums.loss.value(), primal_of(problem, weights), 1e-10);
+                CHECK_CLOSE(sums.margins.value() - half, expected.outcome.certificate.dual, 1e-3);
+            });
+        }
     }
 }
 
@@ -81,7 +109,7 @@ TEST(stream, can_be_interrupted) {
     const Observer observer{.on_check = nullptr, .interrupted = [&] { return ++asked == 1; }};
     Weights<float> weights(shape.d + 1, shape.k);
     const std::size_t seen =
-        train_stream(data.problem(rows, machines::ww), tight(shape), weights, observer);
+        train_stream(data.problem(rows, machines::ww), tight(shape), weights, no_duals, observer);
     CHECK(asked == 1);
     CHECK(seen == 1024);
 }

@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from polymargin._callbacks import CallbackSupportMixin
-from polymargin._fit import DualState, Outcome, Problem
+from polymargin._fit import DualState, Keeper, Outcome, Problem
 from polymargin._validation import apply_class_weight, check_sample_weight
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ class BaseSVM(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):  # typ
     C: float
     class_weight: Any
     classes_: "NDArray[Any]"
+    _keeper: Keeper | None = None  # of the dual variables while a fit runs
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -64,7 +65,7 @@ class BaseSVM(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):  # typ
         self.dual_objective_ = result.dual_objective
         self.converged_ = result.converged
         self.history_ = result.history
-        self._dual_state = DualState.of(result, problem, machine)
+        self._dual_state = DualState.of(result.duals, problem, machine)
 
     @property
     def duals_(self) -> sparse.csr_array:

@@ -1,7 +1,7 @@
 """The compiled core, one build per SIMD level; `_simd.py` decides which one is loaded."""
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,10 +42,16 @@ def sparse_rows(data: Floats, indices: Indices, indptr: Indices, n_features: int
     outside [0, n_features). Unsorted and duplicate indices are allowed: duplicates add up."""
 
 class Duals:
-    """The dual variables beta of a fit, sparse by rows. Pickles; opaque otherwise."""
+    """The dual variables beta of a fit, sparse by rows. Its state is (k, indptr, classes, values)."""
 
     shape: tuple[int, int]
     nnz: int  # number of beta > 0
+    @staticmethod
+    def zeros(n: int, n_classes: int, dtype: np.dtype[Any]) -> Duals: ...
+    def __getstate__(self) -> tuple[int, NDArray[np.int64], NDArray[np.int32], Floats]: ...
+    def __setstate__(
+        self, state: tuple[int, NDArray[np.int64], NDArray[np.int32], NDArray[Any]]
+    ) -> None: ...
     def alphas(
         self, machine: str, labels: NDArray[np.int32]
     ) -> tuple[NDArray[np.int64], NDArray[np.int32], Floats]:
@@ -82,6 +88,12 @@ class LinearResult:
 
 Monitor: TypeAlias = Callable[[tuple[float, float, float, float, float, float, int]], object]
 
+class Keeper(Protocol):
+    """Takes dual variables while a fit runs."""
+
+    def is_due(self) -> bool: ...
+    def keep(self, duals: Duals) -> None: ...
+
 def train_linear(
     rows: Rows,
     labels: NDArray[np.int32],  # 0 .. n_classes - 1
@@ -91,10 +103,12 @@ def train_linear(
     options: LinearOptions,
     warm: Duals | None = None,
     monitor: Monitor | None = None,
+    keeper: Keeper | None = None,
 ) -> LinearResult:
     """Dual block coordinate descent. Releases the GIL; polls signals several times a second;
     calls `monitor` with each record of the history (epoch, seconds, primal, dual, gap,
-    violation, active); a true return value stops the fit, as if max_iter were reached."""
+    violation, active); a true return value stops the fit, as if max_iter were reached. Where
+    `keeper.is_due()` after a check, a copy of the dual variables goes to `keeper.keep`."""
 
 class LinearStream:
     """Weights of a stream: each example is visited once and forgotten."""
@@ -110,8 +124,20 @@ class LinearStream:
         options: LinearOptions,
         dtype: np.dtype[Any],
     ) -> None: ...
-    def visit(self, rows: Rows, labels: NDArray[np.int32], upper: NDArray[np.float64]) -> None:
-        """In the order given. Pickles."""
+    squared_norm: float  # of the weights, centred when zero-sum
+    def visit(
+        self,
+        rows: Rows,
+        labels: NDArray[np.int32],
+        upper: NDArray[np.float64],
+        duals: Duals | None = None,
+    ) -> None:
+        """In the order given. `duals` are those of these rows, read and changed. Pickles."""
+
+    def check(
+        self, rows: Rows, labels: NDArray[np.int32], upper: NDArray[np.float64], duals: Duals
+    ) -> tuple[float, float, float]:
+        """Loss, sum of margins times dual variables, violation: what these rows add to P and D."""
 
 def scores(rows: Rows, coef: Floats, intercept: Floats, n_threads: int = 1) -> Floats:
     """(n, k) = rows @ coef.T + intercept. coef (k, d) of the rows' dtype and any strides."""
@@ -176,6 +202,9 @@ class KernelDual:
     def duals(self) -> Duals:
         """A copy."""
 
+    def duals_with(self, part: KernelDual, examples: NDArray[np.int64]) -> Duals:
+        """A copy with those of a part that was made of these examples."""
+
 class DecompositionOptions:
     solver: str  # "smo" | "s2do" | "crammer-singer"
     tol: float
@@ -213,6 +242,7 @@ def train_decomposition(
     warm: Duals | None = None,
     monitor: Monitor | None = None,
     poll: Callable[[], None] | None = None,  # called several times a second; may raise
+    keeper: Keeper | None = None,
 ) -> DecompositionResult:
     """Releases the GIL except in the callbacks. What `fill_row` raises comes out at once."""
 

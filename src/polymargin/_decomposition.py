@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polymargin._core import DecompositionOptions, DecompositionResult, Duals, MachineInfo
-    from polymargin._fit import Monitor, Problem
+    from polymargin._fit import Monitor, Problem, ProblemKeeper
     from polymargin._kernels import Kernel, Points
     from polymargin._solvers import Decomposition
 
@@ -77,7 +77,9 @@ class Decomposer:
         self._result: DecompositionResult | None = None
         self.progress = Progress()
 
-    def run(self, interrupts: Interrupts, on_check: "Monitor") -> None:
+    def run(
+        self, interrupts: Interrupts, on_check: "Monitor", keeper: "ProblemKeeper | None"
+    ) -> None:
         """An interrupt is raised at the end, when the whole problem has been checked."""
         progress = self.progress
         if progress.negative is None:
@@ -93,6 +95,7 @@ class Decomposer:
             self._warm,
             on_check,
             interrupts.raise_pending,
+            keeper,
         )
         progress.primal = result.primal_objective
         progress.dual = result.dual_objective

@@ -104,9 +104,9 @@ class DualState:
     machine: str
 
     @classmethod
-    def of(cls, result: Outcome, problem: Problem, machine: "MachineInfo") -> "DualState":
+    def of(cls, duals: "Duals", problem: Problem, machine: "MachineInfo") -> "DualState":
         return cls(
-            duals=result.duals,
+            duals=duals,
             labels=problem.labels,
             classes=problem.classes,
             kept=problem.kept,
@@ -136,6 +136,39 @@ class DualState:
         if self.dtype != problem.rows.dtype:
             return "the dtype of X"
         return None
+
+
+class Keeper(Protocol):
+    """Stores the dual variables of a fit from time to time, so that another one can go on."""
+
+    def is_due(self) -> bool:
+        """Whether it wants them now; asked after each check."""
+        ...
+
+    def keep(self, state: DualState) -> None:
+        """Take them."""
+        ...
+
+
+@dataclass(frozen=True)
+class ProblemKeeper:
+    """Adds to the dual variables of a problem what is needed to read them."""
+
+    keeper: Keeper
+    problem: Problem
+    machine: "MachineInfo"
+
+    def is_due(self) -> bool:
+        return self.keeper.is_due()
+
+    def keep(self, duals: "Duals") -> None:
+        self.keeper.keep(DualState.of(duals, self.problem, self.machine))
+
+
+def make_keeper(estimator: Any, problem: Problem, machine: "MachineInfo") -> ProblemKeeper | None:
+    """What keeps the dual variables of this fit, None where nobody asked for it."""
+    keeper = estimator._keeper
+    return None if keeper is None else ProblemKeeper(keeper, problem, machine)
 
 
 def _same_rows(one: "NDArray[np.int64] | None", other: "NDArray[np.int64] | None") -> bool:
@@ -194,6 +227,7 @@ def train(
     warm: "Duals | None",
     task: FitTask,
     verbose: int,
+    keeper: ProblemKeeper | None = None,
 ) -> tuple["LinearResult", bool]:
     """Run the core; its result, and whether a callback stopped it."""
     with open_display(verbose, machine.title, options.tol) as display:
@@ -207,6 +241,7 @@ def train(
             options,
             warm,
             monitor if verbose > 0 or task.is_watched else None,
+            keeper,
         )
     return result, monitor.stopped
 

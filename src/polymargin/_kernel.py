@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from polymargin._base import BaseSVM
 from polymargin._block_solvers import BLOCK_SOLVERS, BlockSolver, find_block_solver
 from polymargin._callbacks import FitTask
-from polymargin._fit import Problem, make_problem, warm_duals, warn_not_converged
+from polymargin._fit import Problem, make_keeper, make_problem, warm_duals, warn_not_converged
 from polymargin._kernel_fit import KernelOutcome, train_kernel
 from polymargin._kernels import KERNELS, PrecomputedKernel, as_array, make_kernel
 from polymargin._machines import find_machine
@@ -288,6 +288,7 @@ class KernelSVM(BaseSVM):
             n_threads=n_threads,
             task=task,
             verbose=int(self.verbose),
+            keeper=make_keeper(self, problem, machine),
         )
         self._store(result, problem, machine, kernel, X)
         if result.exception is not None:

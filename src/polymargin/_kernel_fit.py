@@ -9,10 +9,10 @@ import numpy as np
 
 from polymargin._callbacks import FitTask
 from polymargin._decomposition import Decomposer, KernelRows
-from polymargin._fit import Monitor, Problem
+from polymargin._fit import Monitor, Problem, ProblemKeeper
 from polymargin._interrupts import Interrupts, held_interrupts
 from polymargin._processor import Processor, negative_part
-from polymargin._progress import Check, open_display
+from polymargin._progress import RECORD, open_display
 from polymargin._simd import core
 from polymargin._solvers import Blocks, Decomposition
 from polymargin._validation import check_kernel
@@ -50,7 +50,7 @@ class Loop(Protocol):
 
     progress: Progress
 
-    def run(self, interrupts: Interrupts, on_check: Monitor) -> None:
+    def run(self, interrupts: Interrupts, on_check: Monitor, keeper: ProblemKeeper | None) -> None:
         """An interrupt is raised when scores and dual variables agree."""
         ...
 
@@ -73,6 +73,7 @@ def train_kernel(
     n_threads: int,
     task: FitTask,
     verbose: int,
+    keeper: ProblemKeeper | None = None,
 ) -> tuple[KernelOutcome, bool]:
     """Run the loop; its result, and whether a callback stopped it."""
     points = kernel.prepare(problem.X)
@@ -108,7 +109,7 @@ def train_kernel(
     with open_display(verbose, machine.title, goal.tol) as display, held_interrupts() as interrupts:
         monitor = Monitor(display, task)
         try:
-            loop.run(interrupts, monitor)
+            loop.run(interrupts, monitor, keeper)
         except KeyboardInterrupt as interrupt:
             # A kernel function's own, or one too many to wait: nothing is in order.
             if not loop.progress.history or interrupts.is_urgent:
@@ -131,10 +132,7 @@ def train_kernel(
         dual_gap=progress.gap,
         violation=progress.violation,
         converged=progress.converged,
-        history=np.array(progress.history, _RECORD),
+        history=np.array(progress.history, RECORD),
         exception=exception,
     )
     return result, monitor.stopped
-
-
-_RECORD = [(name, "i8" if name == "active" else "f8") for name in Check._fields]

@@ -15,6 +15,7 @@ from polymargin._block_solvers import BLOCK_SOLVERS, BlockSolver
 from polymargin._callbacks import FitTask
 from polymargin._fit import (
     Problem,
+    make_keeper,
     make_options,
     make_problem,
     train,
@@ -214,7 +215,8 @@ class LinearSVM(BaseSVM):
         warm = warm_duals(state, problem, machine)
 
         task = FitTask(self, X, y, sample_weight)
-        result, stopped = train(problem, machine, options, warm, task, int(self.verbose))
+        keeper = make_keeper(self, problem, machine)
+        result, stopped = train(problem, machine, options, warm, task, int(self.verbose), keeper)
         self._store(result, problem, machine)
         if result.exception is not None:
             raise result.exception
@@ -282,7 +284,7 @@ class LinearSVM(BaseSVM):
         X, y = check_X(self, X, y, reset=stream is None, dtype=dtype)
         check_classification_targets(y)
         known = self._stream_classes(classes, starts=stream is None)
-        labels = _labels_among(known, y)
+        labels = labels_among(known, y)
         rows = as_rows(X)
         check_finite(rows, X)
         upper = self._upper(X, y, sample_weight, known)
@@ -325,9 +327,13 @@ class LinearSVM(BaseSVM):
         options = make_options(self, machine)
         self._stream = core.LinearStream(X.shape[1], len(classes), machine.name, options, X.dtype)
         self.classes_ = classes
+        self._forget_fit()
+        return self._stream
+
+    def _forget_fit(self) -> None:
+        """Remove what only `fit` can say."""
         for name in _CERTIFICATE:
             self.__dict__.pop(name, None)
-        return self._stream
 
     def class_scores(self, X: Any) -> "NDArray[Any]":
         """Scores of all classes, computed in the dtype of `coef_`.
@@ -391,7 +397,7 @@ class LinearSVM(BaseSVM):
         return self
 
 
-def _labels_among(classes: "NDArray[Any]", y: "NDArray[Any]") -> "NDArray[np.int32]":
+def labels_among(classes: "NDArray[Any]", y: "NDArray[Any]") -> "NDArray[np.int32]":
     """Positions of `y` in the sorted `classes`; ValueError where a label is not among them."""
     foreign = np.setdiff1d(y, classes)
     if len(foreign):

@@ -141,7 +141,9 @@ class Processor:
             self._update(examples)
 
     def duals(self) -> "Duals":
-        return (self._whole or self._now).dual.duals()
+        if self._whole is not None:
+            return self._whole.dual.duals_with(self._now.dual, self._active)
+        return self._now.dual.duals()
 
     def find_negative(self, examples: "NDArray[np.int64]") -> float | None:
         _, gram = self._gram(examples)

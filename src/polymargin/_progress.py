@@ -21,6 +21,9 @@ class Check(NamedTuple):
     active: int
 
 
+RECORD = [(name, "i8" if name == "active" else "f8") for name in Check._fields]  # as a dtype
+
+
 class Display(Protocol):
     """Shows a check."""
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polymargin._core import Duals
+    from polymargin._fit import ProblemKeeper
     from polymargin._solvers import Blocks
 
 
@@ -85,13 +86,18 @@ class WorkingSets:
         self._grow_at = 0.0  # gap
         self.progress = Progress()
 
-    def run(self, interrupts: Interrupts, on_check: Callable[[Check], bool]) -> None:
+    def run(
+        self,
+        interrupts: Interrupts,
+        on_check: Callable[[Check], bool],
+        keeper: "ProblemKeeper | None" = None,
+    ) -> None:
         """An interrupt is raised between rounds, when scores and dual variables agree."""
         if self._is_warm:
             self._device.refresh()
         start = time.perf_counter()
         try:
-            self._rounds(start, interrupts, on_check)
+            self._rounds(start, interrupts, on_check, keeper)
         except KeyboardInterrupt:
             if self._is_shrunk and not interrupts.is_urgent:
                 self._grow()
@@ -103,13 +109,19 @@ class WorkingSets:
         return self._device.duals()
 
     def _rounds(
-        self, start: float, interrupts: Interrupts, on_check: Callable[[Check], bool]
+        self,
+        start: float,
+        interrupts: Interrupts,
+        on_check: Callable[[Check], bool],
+        keeper: "ProblemKeeper | None",
     ) -> None:
         progress, n = self.progress, self._n
         stall = _Stall(100 + 10 * n // self._size, self._least)
         stopped = False
         while True:
             gains = self._check(start)
+            if keeper is not None and keeper.is_due():
+                keeper.keep(self.duals())
             stopped = on_check(progress.history[-1]) or stopped
             interrupts.raise_pending()
             left = self._goal.max_iter * n - progress.visits

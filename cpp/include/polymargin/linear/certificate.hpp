@@ -90,41 +90,57 @@ double refresh_weights(const LinearProblem<Rows>& problem, const Duals<T>& duals
     return total.value();
 }
 
+// What examples add to the two objectives.
+struct ExampleSums {
+    CompensatedSum loss, margins;  // C_i L_i(U x_i), sum_c t_c beta_ic
+    double violation = 0;
+
+    void add(const ExampleSums& other) {
+        loss += other.loss.value();
+        margins += other.margins.value();
+        violation = std::max(violation, other.violation);
+    }
+};
+
+// Of the examples first <= i < last; the weights are centred where the machine is zero-sum.
+template <class Rows, class T>
+ExampleSums sum_examples(const LinearProblem<Rows>& problem, const Duals<T>& duals,
+                         const Weights<T>& weights, std::size_t first, std::size_t last) {
+    // A bound that the working precision misses by rounding counts as reached.
+    const double rounded = 1 - 64 * double(std::numeric_limits<T>::epsilon());
+    ExampleCheck check(problem.machine, problem.k, rounded);
+    std::vector<T> scratch(problem.rows.scratch_size());
+    ExampleSums sums;
+    for (std::size_t i = first; i < last; ++i) {
+        const auto x = problem.rows.row(i, scratch.data());
+        kernels::scores_in_double(x, weights, problem.bias, check.scores());
+        const auto outcome = check(duals, i, problem.labels[i], problem.upper[i]);
+        sums.loss += outcome.loss;
+        sums.margins += outcome.margin_sum;
+        sums.violation = std::max(sums.violation, outcome.violation);
+    }
+    return sums;
+}
+
 template <class Rows, class T>
 Certificate certify(const LinearProblem<Rows>& problem, const Duals<T>& duals, Weights<T>& weights,
                     int threads) {
     const double norm = refresh_weights(problem, duals, weights, threads);
     const std::size_t n = problem.size();
-    struct Part {
-        CompensatedSum loss, margins;
-        double violation = 0;
-    };
-    // A bound that the working precision misses by rounding counts as reached.
-    const double rounded = 1 - 64 * double(std::numeric_limits<T>::epsilon());
     const std::size_t parts = std::min<std::size_t>(n, threads > 1 ? 8 * threads : 1);
-    std::vector<Part> sums(parts);
+    std::vector<ExampleSums> sums(parts);
     parallel_for(threads, parts, [&](std::size_t part) {
-        ExampleCheck check(problem.machine, problem.k, rounded);
-        std::vector<T> scratch(problem.rows.scratch_size());
-        for (std::size_t i = n * part / parts; i < n * (part + 1) / parts; ++i) {
-            const auto x = problem.rows.row(i, scratch.data());
-            kernels::scores_in_double(x, weights, problem.bias, check.scores());
-            const auto outcome = check(duals, i, problem.labels[i], problem.upper[i]);
-            sums[part].loss += outcome.loss;
-            sums[part].margins += outcome.margin_sum;
-            sums[part].violation = std::max(sums[part].violation, outcome.violation);
-        }
+        sums[part] =
+            sum_examples(problem, duals, weights, n * part / parts, n * (part + 1) / parts);
     });
+    ExampleSums total;
+    for (const ExampleSums& part : sums) total.add(part);
     CompensatedSum primal, dual;
-    double violation = 0;
     primal += 0.5 * weights.squared_norm(false);
-    for (const Part& part : sums) {
-        primal += part.loss.value();
-        dual += part.margins.value();
-        violation = std::max(violation, part.violation);
-    }
+    primal += total.loss.value();
+    dual += total.margins.value();
     dual += -0.5 * norm;
-    return {primal.value(), dual.value(), violation};
+    return {primal.value(), dual.value(), total.violation};
 }
 
 }  // namespace polymargin

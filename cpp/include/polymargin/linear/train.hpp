@@ -21,10 +21,16 @@ template <class Rows, class T = typename Rows::value_type>
 LinearOutcome train(const LinearProblem<Rows>& problem, const LinearOptions& options,
                     Duals<T>& duals, Weights<T>& weights, const Observer& observer);
 
-// Visits the examples of a stream once; returns how many, fewer than all after an interrupt.
+// Visits the examples of a stream once; returns how many, fewer than all after an interrupt. Their
+// dual variables, where they are kept, are those of the last pass and then of this one.
 template <class Rows, class T = typename Rows::value_type>
 std::size_t train_stream(const LinearProblem<Rows>& problem, const LinearOptions& options,
-                         Weights<T>& weights, const Observer& observer);
+                         Weights<T>& weights, Duals<T>* kept, const Observer& observer);
+
+// What a part of a stream adds to the objectives at these weights.
+template <class Rows, class T = typename Rows::value_type>
+ExampleSums check_stream(const LinearProblem<Rows>& problem, const Weights<T>& weights,
+                         const Duals<T>& kept);
 
 // out (n, k) = rows coef^T + intercept; coef has k rows and any strides.
 template <class Rows, class T = typename Rows::value_type>
