@@ -67,7 +67,7 @@ docs: build  ## build the documentation into docs/_build/html
 
 # pytest comes last, so that its summary is the last line.
 .PHONY: test
-test: lint core-tests python-tests  ## lint, tests of the core (plain, sanitized), tests of Python
+test: lint core-tests fuzz-briefly python-tests  ## lint, core tests (plain, sanitized), brief fuzzing, tests of Python
 
 .PHONY: lint
 lint: $(STAMPS)/package  ## check format, style and types
@@ -92,8 +92,40 @@ core-plain core-address core-thread: core-%: $(STAMPS)/venv
 	@$(BIN)/cmake --build $(CORE_BUILD)-$* -- --quiet
 	@$(BIN)/ctest --test-dir $(CORE_BUILD)-$* --output-on-failure --no-tests=error -j $(JOBS)
 
+# Reports are tested in a browser, which comes from the system's packages where this user may
+# install them; without one those tests are skipped and say so.
+.PHONY: browser
+browser:
+	@command -v chromium chromium-browser >/dev/null || { \
+	    test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
+	    && echo "installing chromium for the tests of reports" \
+	    && { apt-get update && DEBIAN_FRONTEND=noninteractive \
+	         apt-get install --yes --no-install-recommends chromium; } >build/browser.log 2>&1 \
+	    || echo "no browser: the tests of reports will be skipped" >&2; }
+
+# Readers and model files against mutated input. Options are those of libFuzzer.
+FUZZ_SECONDS ?= 300
+.PHONY: fuzz fuzz-briefly
+fuzz-briefly: FUZZ_SECONDS := 15
+fuzz fuzz-briefly: $(STAMPS)/fuzz
+	@if $(BIN)/python -c 'import atheris' 2>/dev/null; then \
+	    for target in readers models; do \
+	        echo "fuzzing $$target for $(FUZZ_SECONDS) s"; \
+	        $(BIN)/python tests/fuzz/fuzz_$$target.py -max_total_time=$(FUZZ_SECONDS) \
+	            -verbosity=0 -print_final_stats=1 2>build/fuzz-$$target.log \
+	        || { tail -n 40 build/fuzz-$$target.log >&2; exit 1; }; \
+	    done; \
+	else echo "atheris is not there for this Python: no fuzzing" >&2; fi
+fuzz:  ## fuzz readers and model files for FUZZ_SECONDS each
+
+$(STAMPS)/fuzz: $(STAMPS)/package
+	@$(call requirements,project.optional-dependencies.fuzz) \
+	    | $(BIN)/python -m pip install --quiet --requirement /dev/stdin \
+	    || echo "atheris could not be installed" >&2
+	@touch $@
+
 .PHONY: python-tests
-python-tests: build  ## tests of the Python package, doctests included
+python-tests: build browser  ## tests of the Python package, doctests included
 	$(BIN)/python -m pytest
 
 # --- housekeeping --------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from polymargin._linear import LinearSVM
 from polymargin._path import Path, path
 from polymargin._solvers import S2DO, BlockDescent, Blocks, CrammerSinger, SMOSolver
 from polymargin._versions import show_versions, version_of
+from polymargin.files import load, read_info, save
 
 __all__ = [
     "S2DO",
@@ -35,7 +36,10 @@ __all__ = [
     "SMOSolver",
     "Sort",
     "Walrus",
+    "load",
     "path",
+    "read_info",
+    "save",
     "show_versions",
 ]
 

@@ -76,7 +76,10 @@ class BaseSVM(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):  # typ
         dual objective is that of the variables moved back inside.
         """
         if "_dual_state" not in self.__dict__:
-            raise AttributeError("duals_ exist after fit only")
+            raise AttributeError(
+                "there are no dual variables: the model was not fitted by fit, or was loaded from "
+                "a file without them"
+            )
         return self._dual_state.csr
 
     @abstractmethod

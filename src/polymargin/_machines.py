@@ -14,6 +14,11 @@ def _by_name() -> dict[str, "MachineInfo"]:
     return {name: info for info in core.machines() for name in (info.name, *info.aliases)}
 
 
+def machine_names() -> list[str]:
+    """The short names of all machines."""
+    return [info.name for info in core.machines()]
+
+
 def find_machine(name: str) -> "MachineInfo":
     """The machine called `name`; ValueError with all names when there is none."""
     try:

@@ -1,0 +1,5 @@
+"""``python -m polymargin``."""
+
+from polymargin.cli import main
+
+main()

@@ -1,0 +1,76 @@
+"""Compiled readers of text files; `readers/_svmlight.py` uses them."""
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Problem: TypeAlias = tuple[int, int, str]  # line and column, from 1, and what is wrong
+
+class SvmlightParser:
+    """svmlight text, in pieces of any length, into the arrays of a CSR matrix.
+
+    An error ends the file: nothing may be fed afterwards.
+    """
+
+    def __init__(
+        self,
+        *,
+        zero_based: bool | None,
+        n_features: int | None,
+        ignore_extra: bool,
+        labels_optional: bool,
+        n_threads: int,
+        longest_line: int,
+    ) -> None: ...
+    def feed(self, text: bytes, /) -> Problem | None:
+        """Read more text, without the GIL."""
+
+    def end(self) -> Problem | None:
+        """Read a last line that has no line feed, and settle where indices start."""
+
+    def settle(self) -> Problem | None:
+        """Decide where indices start, if that is not known, by what was read."""
+
+    def take(
+        self, count: int, /
+    ) -> tuple[
+        NDArray[np.float64],
+        NDArray[np.float64],
+        NDArray[np.int32],
+        NDArray[np.int64],
+        NDArray[np.int64],
+    ]:
+        """The first rows, which are forgotten: labels, values, indices, indptr, lines.
+
+        All rows that are there move without a copy. Missing labels are NaN.
+        """
+
+    def drop(self) -> NDArray[np.float64]:
+        """Forget all rows; their labels."""
+
+    @property
+    def zero_based(self) -> bool | None:
+        """Whether indices start from 0; None until that is settled."""
+
+    @property
+    def has_index_zero(self) -> bool: ...
+    @property
+    def largest_index(self) -> int:
+        """As written in the file; -1 without entries."""
+
+    @property
+    def ignored_entries(self) -> int:
+        """Entries left out because their index is too large."""
+
+    @property
+    def missing_labels(self) -> int:
+        """Rows without a label, of all that were read."""
+
+    @property
+    def n_rows(self) -> int:
+        """Rows read and not yet taken."""
+
+    @property
+    def line_count(self) -> int:
+        """Lines read, also those without a row."""

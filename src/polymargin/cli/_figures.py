@@ -1,0 +1,47 @@
+"""Pictures that commands draw."""
+
+from pathlib import Path
+from typing import Any
+
+from polymargin.errors import require
+from polymargin.model_selection import GridSearch
+
+_INK, _MUTED, _GRID = "#22272e", "#6b7480", "#e3e7ec"
+
+
+def plot_search(search: GridSearch, path: Path) -> None:
+    """The accuracy of each machine over the grid."""
+    figure = require("matplotlib.figure", extra="plot", purpose="Plots").Figure(
+        figsize=(5.2 * len(search.machines), 4.4), dpi=160, layout="constrained"
+    )
+    rows = figure.subplots(1, len(search.machines), squeeze=False)
+    for machine, axes in zip(search.machines, rows[0], strict=True):
+        search.heat_map(machine, axes)
+    figure.savefig(path)
+
+
+def plot_path(records: list[dict[str, Any]], machine: str, path: Path) -> None:
+    """Accuracy and objective over C."""
+    figure = require("matplotlib.figure", extra="plot", purpose="Plots").Figure(
+        figsize=(7.2, 4.4), dpi=160, layout="constrained"
+    )
+    axes = figure.add_subplot()
+    Cs = [record["C"] for record in records]
+    shown = {
+        "training_accuracy": ("training", "#6b7480", "o"),
+        "accuracy": ("test", "#0b6e99", "s"),
+    }
+    for name, (label, colour, marker) in shown.items():
+        if records[0][name] is not None:
+            values = [100 * record[name] for record in records]
+            axes.plot(Cs, values, color=colour, marker=marker, markersize=5, label=label)
+    axes.set_xscale("log", base=2)
+    axes.set_xlabel("C", color=_INK)
+    axes.set_ylabel("accuracy, %", color=_INK)
+    axes.set_title(f"Regularisation path, {machine}", loc="left", color=_INK, fontweight="bold")
+    axes.grid(color=_GRID, linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.tick_params(which="both", colors=_MUTED)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, labelcolor=_INK)
+    figure.savefig(path)

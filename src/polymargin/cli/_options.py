@@ -1,0 +1,202 @@
+"""Options that several commands share."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from polymargin._machines import machine_names
+
+_MODEL, _DATA, _FEATURES = "The model", "The data", "Features"
+
+
+def words(name: str, values: tuple[str, ...]) -> type[StrEnum]:
+    """An option that takes one of these words, each of which completion knows."""
+    return StrEnum(name, {value: value for value in values})  # type: ignore[return-value]
+
+
+Scale = words("Scale", ("none", "minmax", "standard", "maxabs"))
+Precision = words("Precision", ("float64", "float32"))
+Format = words("Format", ("svmlight", "csv", "tsv", "text", "npz", "parquet", "arrow"))
+TextFeatures = words("TextFeatures", ("hashing", "tfidf"))
+Analyzer = words("Analyzer", ("word", "char", "char_wb"))
+Stopping = words("Stopping", ("gap", "kkt"))
+Missing = words("Missing", ("error", "mean"))
+Ranking = words("Ranking", ("tau", "margin"))
+Target = words("Target", ("safetensors", "liblinear", "onnx", "svmlight", "npz"))
+Kernel = words("Kernel", ("linear", "rbf", "poly", "normalized-poly", "sigmoid", "laplacian"))
+
+
+def _complete_machine(incomplete: str) -> list[str]:
+    return [name for name in machine_names() if name.startswith(incomplete)]
+
+
+# Files
+
+DataFile = Annotated[
+    Path, typer.Argument(metavar="DATA", help="Rows with labels; - is standard input.")
+]
+ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file (.safetensors).")]
+FormatOption = Annotated[
+    Format | None,  # type: ignore[valid-type]
+    typer.Option("--format", help="By default told from name and content.", rich_help_panel=_DATA),
+]
+LabelOption = Annotated[
+    str | None,
+    typer.Option(
+        "--label",
+        metavar="NAME",
+        help="Column of the labels, by name or number from 1 (CSV, TSV, Parquet, Arrow).",
+        rich_help_panel=_DATA,
+    ),
+]
+DelimiterOption = Annotated[
+    str | None,
+    typer.Option("--delimiter", metavar="CHAR", help="Of CSV.", rich_help_panel=_DATA),
+]
+NFeaturesOption = Annotated[
+    int | None,
+    typer.Option(
+        "--n-features",
+        min=1,
+        metavar="N",
+        help="Columns of svmlight data, where the last ones may be empty.",
+        rich_help_panel=_DATA,
+    ),
+]
+ZeroBasedOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--zero-based/--one-based",
+        help="First index of svmlight data. By default 0 where it occurs, else 1.",
+        rich_help_panel=_DATA,
+    ),
+]
+JobsOption = Annotated[
+    int, typer.Option("--jobs", "-j", metavar="N", help="Threads; -1 is all cores.")
+]
+
+# Model
+
+MachineOption = Annotated[
+    str,
+    typer.Option(
+        "--machine",
+        "-m",
+        help="ww, cs, llw, adm, ats, atm, mmr, rm or ovr.",
+        autocompletion=_complete_machine,
+        rich_help_panel=_MODEL,
+    ),
+]
+COption = Annotated[
+    float, typer.Option("-C", "--C", help="Weight of the loss.", rich_help_panel=_MODEL)
+]
+KernelOption = Annotated[
+    Kernel | None,  # type: ignore[valid-type]
+    typer.Option(
+        "--kernel", "-k", help="By default the machine is linear.", rich_help_panel=_MODEL
+    ),
+]
+GammaOption = Annotated[
+    str,
+    typer.Option("--gamma", "-g", help="A number, scale or auto.", rich_help_panel=_MODEL),
+]
+DegreeOption = Annotated[
+    int, typer.Option("--degree", min=0, help="Of polynomial kernels.", rich_help_panel=_MODEL)
+]
+Coef0Option = Annotated[
+    float, typer.Option("--coef0", help="Of poly and sigmoid.", rich_help_panel=_MODEL)
+]
+InterceptOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--intercept/--no-intercept",
+        help="By default linear machines have one.",
+        rich_help_panel=_MODEL,
+    ),
+]
+ClassWeightOption = Annotated[
+    bool,
+    typer.Option(
+        "--balanced", help="Weigh classes inversely to their size.", rich_help_panel=_MODEL
+    ),
+]
+TolOption = Annotated[
+    float,
+    typer.Option("--tol", min=0.0, help="Relative duality gap to reach.", rich_help_panel=_MODEL),
+]
+MaxIterOption = Annotated[
+    int | None,
+    typer.Option("--max-iter", min=1, help="Bound on the passes.", rich_help_panel=_MODEL),
+]
+StoppingOption = Annotated[
+    Stopping,  # type: ignore[valid-type]
+    typer.Option("--stopping", help="What --tol bounds.", rich_help_panel=_MODEL),
+]
+SolverOption = Annotated[
+    str, typer.Option("--solver", help="The outer loop.", rich_help_panel=_MODEL)
+]
+BlockSolverOption = Annotated[
+    str, typer.Option("--block-solver", help="Of one example.", rich_help_panel=_MODEL)
+]
+CacheOption = Annotated[
+    float,
+    typer.Option(
+        "--cache-size", metavar="MB", help="Memory for kernel rows.", rich_help_panel=_MODEL
+    ),
+]
+SeedOption = Annotated[
+    int, typer.Option("--seed", min=0, help="Of everything random.", rich_help_panel=_MODEL)
+]
+
+# Features
+
+ScaleOption = Annotated[
+    Scale,  # type: ignore[valid-type]
+    typer.Option("--scale", help="Learnt on DATA, stored in the model.", rich_help_panel=_FEATURES),
+]
+PrecisionOption = Annotated[
+    Precision,  # type: ignore[valid-type]
+    typer.Option("--precision", help="Of all numbers.", rich_help_panel=_FEATURES),
+]
+MissingOption = Annotated[
+    Missing,  # type: ignore[valid-type]
+    typer.Option(
+        "--missing", help="Numbers that a table lacks: refuse, or mean.", rich_help_panel=_FEATURES
+    ),
+]
+TextOption = Annotated[
+    TextFeatures,  # type: ignore[valid-type]
+    typer.Option("--text-features", help="Of label<TAB>text lines.", rich_help_panel=_FEATURES),
+]
+AnalyzerOption = Annotated[
+    Analyzer,  # type: ignore[valid-type]
+    typer.Option(
+        "--analyzer",
+        help="Features are words, characters, or characters inside words.",
+        rich_help_panel=_FEATURES,
+    ),
+]
+NgramsOption = Annotated[
+    str,
+    typer.Option(
+        "--ngrams", metavar="LOW-HIGH", help="Length of n-grams.", rich_help_panel=_FEATURES
+    ),
+]
+HashBitsOption = Annotated[
+    int,
+    typer.Option(
+        "--hash-bits",
+        min=1,
+        max=30,
+        metavar="B",
+        help="Hashing makes 2^B features.",
+        rich_help_panel=_FEATURES,
+    ),
+]
+
+# Output
+
+JsonOption = Annotated[bool, typer.Option("--json", help="Print a JSON object.")]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]

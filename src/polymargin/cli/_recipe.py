@@ -1,0 +1,174 @@
+"""From a table to features and an estimator: what `train`, `select` and `path` share."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import typer
+from scipy import sparse
+from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
+from sklearn.pipeline import Pipeline
+
+from polymargin._kernel import KernelSVM
+from polymargin._linear import LinearSVM
+from polymargin.cli._console import note
+from polymargin.preprocessing import ColumnEncoder, Scaler
+from polymargin.readers import Columns, Table
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+SVM = LinearSVM | KernelSVM
+_DENSE = 0.5  # part of the entries from which sparse rows are made an array
+_SPARSE = 0.25  # part of the weights below which they are stored sparse
+
+
+@dataclass(frozen=True)
+class Features:
+    """How rows become numbers."""
+
+    scale: str = "none"
+    precision: str = "float64"
+    missing: str = "error"
+    text: str = "tfidf"
+    analyzer: str = "word"
+    ngrams: tuple[int, int] = (1, 1)
+    hash_bits: int = 18
+
+    def steps(self, X: Any) -> list[tuple[str, Any]]:
+        """The transformers for what a file holds."""
+        steps: list[tuple[str, Any]] = []
+        if isinstance(X, Columns):
+            steps.append(("columns", ColumnEncoder(missing=self.missing)))
+        elif isinstance(X, list):
+            steps.append((self.text, self.vectorizer()))
+        if self.scale != "none":
+            steps.append(("scaler", Scaler(self.scale)))
+        return steps
+
+    def vectorizer(self) -> Any:
+        """Of texts."""
+        dtype = np.dtype(self.precision)
+        if self.text == "hashing":
+            return HashingVectorizer(
+                analyzer=self.analyzer,
+                ngram_range=self.ngrams,
+                n_features=2**self.hash_bits,
+                alternate_sign=False,
+                dtype=dtype.type,
+            )
+        return TfidfVectorizer(
+            analyzer=self.analyzer, ngram_range=self.ngrams, sublinear_tf=True, dtype=dtype.type
+        )
+
+    def fit(self, table: Table) -> "tuple[list[tuple[str, Any]], Any]":
+        """The fitted transformers, and the rows they make."""
+        X, steps = table.X, self.steps(table.X)
+        for _, step in steps:
+            X = step.fit_transform(X)
+        if sparse.issparse(X) and X.nnz > _DENSE * X.shape[0] * X.shape[1]:
+            X = X.toarray()
+        return steps, with_precision(X, self.precision)
+
+
+def parse_ngrams(text: str) -> tuple[int, int]:
+    """``1-4`` or ``2``."""
+    low, _, high = text.partition("-")
+    try:
+        pair = int(low), int(high or low)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not LOW-HIGH, as in 1-4") from None
+    if not 1 <= pair[0] <= pair[1]:
+        raise typer.BadParameter(f"{text!r}: 1 <= LOW <= HIGH is needed")
+    return pair
+
+
+def parse_gamma(text: str) -> float | str:
+    """A number, "scale" or "auto"."""
+    if text in ("scale", "auto"):
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is neither a number nor scale nor auto") from None
+
+
+def with_precision(X: Any, precision: str) -> Any:
+    """The rows in that precision, copied only where they have another one."""
+    return X.astype(np.dtype(precision), copy=False)
+
+
+def transform(steps: "list[tuple[str, Any]]", X: Any, precision: "np.dtype[Any]") -> Any:
+    """Rows through fitted transformers."""
+    for _, step in steps:
+        X = step.transform(X)
+    return X.astype(precision, copy=False) if hasattr(X, "astype") else X
+
+
+def assemble(steps: "list[tuple[str, Any]]", svm: SVM) -> Any:
+    """The model: a pipeline where there is something before the machine."""
+    return Pipeline([*steps, ("svm", svm)]) if steps else svm
+
+
+def make_compact(svm: SVM) -> None:
+    """Weights that are mostly zero are stored so."""
+    if not isinstance(svm, LinearSVM) or sparse.issparse(svm.coef_):
+        return
+    if np.count_nonzero(svm.coef_) < _SPARSE * svm.coef_.size:
+        svm.sparsify()
+
+
+def take_apart(model: Any) -> "tuple[list[tuple[str, Any]], SVM]":
+    """The transformers of a model, and its machine."""
+    if isinstance(model, Pipeline):
+        return model.steps[:-1], model.steps[-1][1]
+    return [], model
+
+
+def make_estimator(
+    *,
+    kernel: str | None,
+    gamma: str,
+    degree: int,
+    coef0: float,
+    cache_size: float,
+    intercept: bool | None,
+    max_iter: int | None,
+    balanced: bool,
+    seed: int,
+    jobs: int,
+    **shared: Any,
+) -> SVM:
+    """The estimator that the options describe."""
+    shared |= {
+        "class_weight": "balanced" if balanced else None,
+        "random_state": seed,
+        "n_jobs": jobs,
+    }
+    if intercept is not None:
+        shared["fit_intercept"] = intercept
+    if max_iter is not None:
+        shared["max_iter"] = max_iter
+    if kernel is None:
+        return LinearSVM(**shared)
+    return KernelSVM(
+        kernel=kernel,
+        gamma=parse_gamma(gamma),
+        degree=degree,
+        coef0=coef0,
+        cache_size=cache_size,
+        **shared,
+    )
+
+
+def describe_rows(X: Any, y: "NDArray[Any]") -> str:
+    """One line on what was read."""
+    n, d = X.shape
+    filled = f", {X.nnz / max(1, n * d):.2%} stored" if sparse.issparse(X) else ""
+    return f"{n:,} rows, {d:,} features, {len(np.unique(y))} classes{filled}"
+
+
+def announce(table: Table, X: Any) -> None:
+    """Say what was read and made of it."""
+    assert table.y is not None
+    note(describe_rows(X, table.y))

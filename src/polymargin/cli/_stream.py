@@ -1,0 +1,204 @@
+"""``polymargin train --stream``: files larger than memory."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import typer
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from polymargin._linear import LinearSVM
+from polymargin.cli._console import err, figures, note, show, show_json, shown_warnings, warn
+from polymargin.cli._data import Reading, labelled
+from polymargin.cli._exit import Exit, writing
+from polymargin.cli._recipe import SVM, Features, assemble, make_compact, with_precision
+from polymargin.errors import DataError
+from polymargin.files import save
+from polymargin.readers import (
+    Columns,
+    Table,
+    parse_labels,
+    read_batches,
+    read_lines,
+    scan,
+)
+from polymargin.readers._labels import label_kind_of
+from polymargin.streams import fit_stream
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class StreamOptions:
+    """How a stream is read."""
+
+    passes: int
+    rows: int
+    classes: str | None
+    scratch: Path | None
+
+
+def train_stream(
+    path: Path,
+    svm: SVM,
+    reading: Reading,
+    features: Features,
+    options: StreamOptions,
+    target: Path,
+    *,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Read a file once or several times, a buffer at a time, and write the model."""
+    assert isinstance(svm, LinearSVM)
+    if str(path) == "-" and (options.passes > 1 or options.classes is None):
+        raise DataError("standard input can be read once: give --classes, and one pass")
+    start = time.perf_counter()
+    classes, how = _outline(path, reading, options, quiet)
+    features = replace(features, text="hashing")
+    steps: list[tuple[str, Any]] = []
+    described: dict[str, Any] = {}
+
+    def batches() -> Iterator[tuple[Any, Any]]:
+        for table in read_batches(path, rows=options.rows, **how):
+            y = labelled(table, path).y
+            if not described:
+                described.update(table.reading)
+                steps.extend(_first_steps(features, table, path))
+                if _is_sorted(y):
+                    warn(
+                        "the rows seem to be sorted by class, which spoils what few passes learn: "
+                        "shuffle them with polymargin convert --shuffle"
+                    )
+            X = table.X
+            for _, step in steps:
+                X = step.transform(X)
+            yield with_precision(X, "float64"), y
+
+    interrupted = False
+    with shown_warnings(), _progress(options.passes, quiet) as on_batch:
+        try:
+            fit_stream(
+                svm,
+                batches,
+                classes,
+                passes=options.passes,
+                scratch=options.scratch,
+                on_batch=on_batch,
+            )
+        except KeyboardInterrupt:
+            if not hasattr(svm, "coef_"):
+                raise
+            interrupted = True
+    svm.__dict__.pop("_stream", None)  # a second copy of the weights
+    make_compact(svm)
+    with writing(target):
+        save(assemble(steps, svm), target, reading=described)
+    summary = {
+        "model": str(target),
+        "machine": svm.machine,
+        "C": svm.C,
+        "n": svm.n_samples_seen_ // max(1, getattr(svm, "n_iter_", 1)),
+        "d": svm.n_features_in_,
+        "k": len(svm.classes_),
+        "passes": getattr(svm, "n_iter_", 1),
+        "gap": getattr(svm, "dual_gap_", None),
+        "primal_objective": getattr(svm, "primal_objective_", None),
+        "dual_objective": getattr(svm, "dual_objective_", None),
+        "seconds": time.perf_counter() - start,
+        "bytes": target.stat().st_size,
+    }
+    if as_json:
+        show_json(summary)
+    elif not quiet:
+        show(figures(str(target), _for_people(summary)))
+    if interrupted:
+        warn(f"interrupted: {target} holds what was reached")
+        raise typer.Exit(Exit.INTERRUPTED)
+
+
+def _outline(
+    path: Path, reading: Reading, options: StreamOptions, quiet: bool
+) -> "tuple[NDArray[Any], dict[str, Any]]":
+    """The classes, and how to read batches: given, or found by reading the file once."""
+    if options.classes is not None:
+        named = Path(options.classes)
+        words = read_lines(named) if named.is_file() else options.classes.split(",")
+        classes = np.unique(parse_labels([word for word in words if word]))
+        return classes, reading.options | {"label_kind": label_kind_of(classes)}
+    outline = scan(path, **reading.options)
+    if outline.classes is None:
+        raise DataError("there are no labels", path=str(path))
+    if not quiet:
+        note(f"{outline.n_rows:,} rows, {len(outline.classes)} classes")
+    return outline.classes, outline.reading | {"n_jobs": reading.jobs}
+
+
+def _first_steps(features: Features, table: Table, path: Path) -> list[tuple[str, Any]]:
+    """What makes numbers of the rows, as far as that can be known from the first batch."""
+    steps = features.steps(table.X)
+    if isinstance(table.X, Columns):
+        if "category" in table.X.kinds.values():
+            raise DataError(
+                "the values of categories are known only when all rows are; convert the table to "
+                "svmlight, then stream that",
+                path=str(path),
+            )
+        steps[0][1].fit(table.X)
+    return steps
+
+
+def _is_sorted(y: Any) -> bool:
+    """Whether a row has the label of the row before far more often than by chance."""
+    shares = np.unique(y, return_counts=True)[1] / len(y)
+    same = np.mean(y[1:] == y[:-1]) if len(y) > 100 else 0.0
+    return bool(same > 0.9 and (len(shares) == 1 or np.sum(shares**2) < 0.6))
+
+
+def _progress(passes: int, quiet: bool) -> Any:
+    return _Quiet() if quiet else _Rows(passes)
+
+
+class _Quiet:
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *exception: object) -> None:
+        pass
+
+
+class _Rows:
+    """Rows seen in each pass."""
+
+    def __init__(self, passes: int) -> None:
+        self._passes = passes
+        self._progress = Progress(
+            SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=err
+        )
+
+    def __enter__(self) -> Any:
+        self._progress.start()
+        self._task = self._progress.add_task("", total=None)
+        return self._show
+
+    def __exit__(self, *exception: object) -> None:
+        self._progress.stop()
+
+    def _show(self, number: int, seen: int) -> None:
+        name = "certificate" if number == self._passes else f"pass {number + 1}/{self._passes}"
+        self._progress.update(self._task, description=f"{name}  {seen:,} rows")
+
+
+def _for_people(summary: dict[str, Any]) -> dict[str, str]:
+    gap = summary["gap"]
+    return {
+        "machine": f"{summary['machine']}, C = {summary['C']:g}",
+        "rows": f"{summary['n']:,}, {summary['passes']} pass(es)",
+        "gap": "a single pass keeps no dual variables to tell it" if gap is None else f"{gap:.2e}",
+        "seconds": f"{summary['seconds']:.1f}",
+        "file": f"{summary['bytes']:,} bytes",
+    }

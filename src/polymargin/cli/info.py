@@ -1,0 +1,84 @@
+"""``polymargin info``."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from polymargin._machines import find_machine
+from polymargin._versions import show_versions
+from polymargin.cli import _options as o
+from polymargin.cli._console import figures, show, show_json
+from polymargin.files import ModelInfo, read_info
+
+EXAMPLES = """
+[bold]Examples[/]
+
+  polymargin info letter.safetensors
+
+  polymargin info                      [dim]# versions, for a bug report[/]
+"""
+
+_SHOWN = 12  # labels
+
+
+def info(
+    model: Annotated[Path | None, typer.Argument(metavar="[MODEL]", help="A model file.")] = None,
+    json: o.JsonOption = False,
+) -> None:
+    """Show what a model file says of itself; without one, the versions in use."""
+    if model is None:
+        show_versions()
+        return
+    described = read_info(model)
+    if json:
+        show_json(_fields(described) | {"file": str(model)})
+    else:
+        show(figures(str(model), _facts(described)))
+
+
+def _fields(described: ModelInfo) -> dict[str, Any]:
+    """All but the history."""
+    fields = {name: value for name, value in vars(described).items() if name != "history"}
+    fields["parameters"] = {
+        name: value if isinstance(value, str | float | int | None) else repr(value)
+        for name, value in described.parameters.items()
+    }
+    return fields
+
+
+def _facts(described: ModelInfo) -> dict[str, Any]:
+    parameters, certificate = described.parameters, described.certificate
+    machine = find_machine(parameters["machine"])
+    labels = [str(label) for label in described.classes[:_SHOWN]]
+    if len(described.classes) > _SHOWN:
+        labels.append("…")
+    facts = {
+        "machine": f"{machine.name}, {machine.title}, C = {parameters['C']:g}",
+        "classes": f"{len(described.classes)}: {', '.join(labels)}",
+        "features": f"{described.n_features:,}, {described.dtype}, {described.weights}",
+    }
+    if described.estimator == "KernelSVM":
+        facts["kernel"] = f"{parameters['kernel']}, {described.n_support:,} support vectors"
+    if len(described.steps) > 1:
+        facts["before it"] = ", ".join(name for _, name in described.steps[:-1])
+    if described.n_examples is not None:
+        facts["rows"] = f"{described.n_examples:,}" + (" seen" if described.is_stream else "")
+    if certificate is None:
+        facts["certificate"] = "none"
+    else:
+        facts["optimum"] = (
+            f"between {certificate['dual_objective']:.6g} and "
+            f"{certificate['primal_objective']:.6g}, gap {certificate['dual_gap']:.2e}"
+        )
+        facts["converged"] = "yes" if certificate["converged"] else "no"
+    facts["dual variables"] = "stored" if described.has_duals else "not stored"
+    facts["data"] = f"hash {described.data_hash[:16]}…" if described.data_hash else "no hash"
+    facts["read as"] = ", ".join(
+        f"{key}={value}" for key, value in (described.reading or {}).items()
+    )
+    facts["written by"] = (
+        f"polymargin {described.version}, format {'.'.join(map(str, described.format))}, "
+        f"{described.n_bytes:,} bytes"
+    )
+    return facts

@@ -1,0 +1,156 @@
+"""``polymargin inspect``."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from polymargin.cli import _options as o
+from polymargin.cli._console import figures, grid, show, show_json, shown_warnings
+from polymargin.cli._data import check_target, read_alike
+from polymargin.cli._exit import writing
+from polymargin.cli._models import OpenModel, open_model
+from polymargin.errors import DataError, ModelFileError
+from polymargin.files import data_hash
+from polymargin.readers import Table, read
+
+EXAMPLES = """
+[bold]Examples[/]
+
+  polymargin inspect letter.safetensors letter.train.svm.xz --report report.html
+
+  polymargin inspect digits.safetensors mnist.svm --image-shape 28x28 --report digits.html
+"""
+
+
+def inspect(
+    model: o.ModelFile,
+    data: Annotated[
+        Path, typer.Argument(metavar="DATA", help="The rows that the model was trained on.")
+    ],
+    report: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write all there is to see to one HTML file."),
+    ] = None,
+    test: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Other rows, for accuracy and confusions.")
+    ] = None,
+    texts: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="label<TAB>text lines of the same rows, to show."),
+    ] = None,
+    names: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Names of the features, one a line.")
+    ] = None,
+    image_shape: Annotated[
+        str | None, typer.Option(metavar="HxW", help="Features are the pixels of such images.")
+    ] = None,
+    by: Annotated[
+        o.Ranking | None,  # type: ignore[valid-type]
+        typer.Option(help="What suspicious labels are ranked by."),
+    ] = None,
+    top: Annotated[int, typer.Option(min=1, help="Rows of the table.")] = 10,
+    max_patterns: Annotated[int, typer.Option(min=1, help="Rows of the report's tables.")] = 200,
+    title: Annotated[str | None, typer.Option(help="Of the report.")] = None,
+    other_data: Annotated[
+        bool,
+        typer.Option(
+            "--other-data", help="Go on though DATA is not what the model was trained on."
+        ),
+    ] = False,
+    file_format: o.FormatOption = None,
+    jobs: o.JobsOption = 1,
+    json: o.JsonOption = False,
+) -> None:
+    """Find suspicious labels and confusable classes; write a report."""
+    from polymargin import inspect as inspection
+
+    check_target(report)
+    opened = open_model(model, jobs, file_format)
+    table = read_alike(data, opened.reading, jobs)
+    _check_data(opened, table, model, data, other_data)
+    ranking = None if by is None else str(by)
+    with shown_warnings():
+        rows = (opened.model, table.X, table.y)
+        suspects = inspection.suspicious_labels(*rows, by=ranking, max_rows=top)
+        pairs = inspection.confusable_pairs(*rows, max_rows=top)
+        if report is not None:
+            other = None if test is None else read_alike(test, opened.reading, jobs)
+            with writing(report):
+                inspection.report(
+                    *rows,
+                    report,
+                    X_test=None if other is None else other.X,
+                    y_test=None if other is None else other.y,
+                    texts=_read_texts(texts, table),
+                    image_shape=None if image_shape is None else _parse_shape(image_shape),
+                    feature_names=_read_names(names),
+                    by=ranking,
+                    title=title,
+                    max_patterns=max_patterns,
+                )
+    if json:
+        show_json(
+            {
+                "suspicious": suspects.to_dict(orient="records"),
+                "pairs": pairs.to_dict(orient="records"),
+                "report": None if report is None else str(report),
+            }
+        )
+        return
+    show(_table("Suspicious labels", suspects, table))
+    show(_table("Confusable classes", pairs, None))
+    if report is not None:
+        show(figures("", {"report": f"{report} ({report.stat().st_size / 1e6:.1f} MB)"}))
+
+
+def _check_data(opened: OpenModel, table: Table, model: Path, data: Path, other_data: bool) -> None:
+    """The model has to be of these rows."""
+    if not opened.info.has_duals:
+        raise ModelFileError(
+            f"{model} holds no dual variables; train with --duals (a stream has none)"
+        )
+    digest = opened.info.data_hash
+    if not other_data and digest is not None and digest != data_hash(table.X, table.y):
+        raise DataError(
+            f"these are not the rows that {model} was trained on; --other-data goes on all the "
+            "same, where at least their number and order are the same",
+            path=str(data),
+        )
+
+
+def _read_texts(path: Path | None, table: Table) -> list[str] | None:
+    if path is None:
+        return None
+    texts = read(path, format="text")
+    if texts.n_rows != table.n_rows:
+        raise DataError(f"{texts.n_rows} texts for {table.n_rows} rows", path=str(path))
+    found: list[str] = texts.X
+    return found
+
+
+def _read_names(path: Path | None) -> list[str] | None:
+    if path is None:
+        return None
+    from polymargin.readers import read_lines
+
+    return read_lines(path)
+
+
+def _parse_shape(text: str) -> tuple[int, int]:
+    try:
+        height, width = map(int, text.lower().split("x"))
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not HxW, as in 28x28") from None
+    return height, width
+
+
+def _table(title: str, frame: Any, table: Table | None) -> Any:
+    frame = frame.copy()
+    if table is not None and table.lines is not None and "row" in frame:
+        frame.insert(0, "line", table.lines[frame["row"].to_numpy()])
+    rows = [
+        [f"{value:.4g}" if isinstance(value, float) else str(value) for value in row]
+        for row in frame.itertuples(index=False)
+    ]
+    return grid(title, [str(name) for name in frame.columns], rows, text_columns=0)

@@ -1,0 +1,147 @@
+"""``polymargin path``."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from scipy import sparse
+
+from polymargin._path import path as fit_path
+from polymargin.cli import _options as o
+from polymargin.cli._console import grid, show, show_json, shown_warnings
+from polymargin.cli._data import Reading, check_target, labelled
+from polymargin.cli._exit import writing
+from polymargin.cli._figures import plot_path
+from polymargin.cli._recipe import Features, announce, parse_ngrams, transform
+from polymargin.readers import read
+
+EXAMPLES = """
+[bold]Examples[/]
+
+  polymargin path letter.train.svm.xz --scale minmax --test letter.test.svm.xz --plot path.png
+
+  polymargin path data.csv --Cs 0.01,0.1,1,10 --json
+"""
+
+
+def path(
+    data: o.DataFile,
+    Cs: Annotated[
+        str,
+        typer.Option("--Cs", metavar="A,B,...", help="Values of C, or FIRST:LAST:STEP of log2."),
+    ] = "-8:4:2",
+    test: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Rows to measure the accuracy on.")
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Objective and accuracy over C.")
+    ] = None,
+    machine: o.MachineOption = "ww",
+    intercept: o.InterceptOption = None,
+    balanced: o.ClassWeightOption = False,
+    tol: o.TolOption = 1e-3,
+    max_iter: o.MaxIterOption = None,
+    block_solver: o.BlockSolverOption = "auto",
+    seed: o.SeedOption = 0,
+    scale: o.ScaleOption = o.Scale("none"),  # noqa: B008
+    precision: o.PrecisionOption = o.Precision("float64"),  # noqa: B008
+    missing: o.MissingOption = o.Missing("error"),  # noqa: B008
+    text_features: o.TextOption = o.TextFeatures("tfidf"),  # noqa: B008
+    analyzer: o.AnalyzerOption = o.Analyzer("word"),  # noqa: B008
+    ngrams: o.NgramsOption = "1",
+    hash_bits: o.HashBitsOption = 18,
+    file_format: o.FormatOption = None,
+    label: o.LabelOption = None,
+    delimiter: o.DelimiterOption = None,
+    n_features: o.NFeaturesOption = None,
+    zero_based: o.ZeroBasedOption = None,
+    jobs: o.JobsOption = 1,
+    json: o.JsonOption = False,
+    quiet: o.QuietOption = False,
+) -> None:
+    """Train linear models for many values of C, each from the one before."""
+    check_target(plot)
+    values = parse_Cs(Cs)
+    reading = Reading(file_format, label, delimiter, n_features, zero_based, jobs)
+    features = Features(
+        scale, precision, missing, text_features, analyzer, parse_ngrams(ngrams), hash_bits
+    )
+    table = reading.read(data)
+    steps, X = features.fit(table)
+    if not quiet:
+        announce(table, X)
+    params: dict[str, Any] = {} if max_iter is None else {"max_iter": max_iter}
+    if intercept is not None:
+        params["fit_intercept"] = intercept
+    with shown_warnings():
+        fitted = fit_path(
+            X,
+            table.y,
+            values,
+            machine=machine,
+            tol=tol,
+            class_weight="balanced" if balanced else None,
+            block_solver=block_solver,
+            random_state=seed,
+            n_jobs=jobs,
+            verbose=0 if quiet else 1,
+            **params,
+        )
+    X_test, y_test = None, None
+    if test is not None:
+        options = table.reading | (
+            {} if sparse.issparse(table.X) is False else {"n_features": X.shape[1]}
+        )
+        other = labelled(read(test, **options, extra="ignore"), test)
+        X_test, y_test = transform(steps, other.X, X.dtype), other.y
+    records = [
+        {
+            "C": C,
+            "gap": model.dual_gap_,
+            "primal_objective": model.primal_objective_,
+            "converged": bool(model.converged_),
+            "passes": model.n_iter_,
+            "norm": float(np.linalg.norm(model.coef_)),
+            "accuracy": None if X_test is None else float(model.score(X_test, y_test)),
+            "training_accuracy": float(model.score(X, table.y)),
+        }
+        for C, model in fitted
+    ]
+    if plot is not None:
+        with writing(plot):
+            plot_path(records, machine, plot)
+    if json:
+        show_json({"machine": machine, "path": records})
+    else:
+        show(_table(records))
+
+
+def parse_Cs(text: str) -> "np.ndarray[Any, np.dtype[np.float64]]":
+    """Numbers with commas, or a range of binary logarithms."""
+    try:
+        if ":" in text:
+            first, last, step = map(float, text.split(":"))
+            return 2.0 ** np.arange(first, last + step / 2, step)
+        return np.array([float(word) for word in text.split(",")])
+    except (ValueError, ZeroDivisionError):
+        raise typer.BadParameter(
+            f"{text!r} is neither numbers with commas nor FIRST:LAST:STEP", param_hint="--Cs"
+        ) from None
+
+
+def _table(records: list[dict[str, Any]]) -> Any:
+    rows = [
+        [
+            f"{record['C']:g}",
+            f"{record['primal_objective']:.6g}",
+            f"{record['gap']:.1e}",
+            f"{record['passes']:,}",
+            f"{record['norm']:.4g}",
+            f"{record['training_accuracy']:.2%}",
+            "–" if record["accuracy"] is None else f"{record['accuracy']:.2%}",
+        ]
+        for record in records
+    ]
+    columns = ["C", "objective", "gap", "passes", "|W|", "training", "test"]
+    return grid("", columns, rows, text_columns=0)

@@ -1,0 +1,177 @@
+"""``polymargin select``."""
+
+import math
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from polymargin.cli import _options as o
+from polymargin.cli._console import figures, grid, show, show_json, shown_warnings
+from polymargin.cli._data import Reading, check_target
+from polymargin.cli._exit import writing
+from polymargin.cli._figures import plot_search
+from polymargin.cli._recipe import Features, announce, assemble, make_estimator, parse_ngrams
+from polymargin.errors import require
+from polymargin.files import data_hash, save
+from polymargin.model_selection import GridPoint, GridSearch, nested_grid_search
+
+EXAMPLES = """
+[bold]Examples[/]
+
+  polymargin select letter.train.svm.xz --kernel rbf --scale minmax --model letter.safetensors
+
+  polymargin select iris.csv --machines ww,cs,llw --log2-C=-6:6:2 --plot grid.png
+"""
+
+_SHOWN = 10
+
+
+def select(
+    data: o.DataFile,
+    model: Annotated[
+        Path | None,
+        typer.Option("--model", "-o", metavar="FILE", help="Train the best one and write it."),
+    ] = None,
+    machines: Annotated[str, typer.Option(help="Those to compare, with commas.")] = "ww",
+    log2_C: Annotated[
+        str | None, typer.Option("--log2-C", metavar="FIRST:LAST:STEP", help="Grid of C.")
+    ] = None,
+    log2_gamma: Annotated[
+        str | None, typer.Option("--log2-gamma", metavar="FIRST:LAST:STEP", help="Grid of gamma.")
+    ] = None,
+    refinements: Annotated[int, typer.Option(min=0, help="Times the step is halved.")] = 1,
+    folds: Annotated[int, typer.Option(min=2, help="Of cross-validation.")] = 5,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Heat maps of the accuracy.")
+    ] = None,
+    kernel: o.KernelOption = None,
+    gamma: o.GammaOption = "scale",
+    degree: o.DegreeOption = 3,
+    coef0: o.Coef0Option = 0.0,
+    intercept: o.InterceptOption = None,
+    balanced: o.ClassWeightOption = False,
+    tol: o.TolOption = 1e-3,
+    max_iter: o.MaxIterOption = None,
+    solver: o.SolverOption = "auto",
+    block_solver: o.BlockSolverOption = "auto",
+    cache_size: o.CacheOption = 1024,
+    seed: o.SeedOption = 0,
+    scale: o.ScaleOption = o.Scale("none"),  # noqa: B008
+    precision: o.PrecisionOption = o.Precision("float64"),  # noqa: B008
+    missing: o.MissingOption = o.Missing("error"),  # noqa: B008
+    text_features: o.TextOption = o.TextFeatures("tfidf"),  # noqa: B008
+    analyzer: o.AnalyzerOption = o.Analyzer("word"),  # noqa: B008
+    ngrams: o.NgramsOption = "1",
+    hash_bits: o.HashBitsOption = 18,
+    file_format: o.FormatOption = None,
+    label: o.LabelOption = None,
+    delimiter: o.DelimiterOption = None,
+    n_features: o.NFeaturesOption = None,
+    zero_based: o.ZeroBasedOption = None,
+    jobs: o.JobsOption = 1,
+    json: o.JsonOption = False,
+    quiet: o.QuietOption = False,
+) -> None:
+    """Choose machine, C and gamma by cross-validation on nested grids."""
+    for target in (model, plot):
+        check_target(target)
+    if plot is not None:
+        require("matplotlib", extra="plot", purpose="Plots")
+    svm = make_estimator(
+        machine=machines.split(",")[0],
+        C=1.0,
+        kernel=kernel,
+        gamma=gamma,
+        degree=degree,
+        coef0=coef0,
+        intercept=intercept,
+        balanced=balanced,
+        tol=tol,
+        max_iter=max_iter,
+        solver=solver,
+        block_solver=block_solver,
+        cache_size=cache_size,
+        seed=seed,
+        jobs=jobs,
+    )
+    reading = Reading(file_format, label, delimiter, n_features, zero_based, jobs)
+    features = Features(
+        scale, precision, missing, text_features, analyzer, parse_ngrams(ngrams), hash_bits
+    )
+    axes: dict[str, Any] = {"log2_C": _parse_range(log2_C)}
+    if log2_gamma is not None:
+        axes["log2_gamma"] = _parse_range(log2_gamma)
+    table = reading.read(data)
+    steps, X = features.fit(table)
+    if not quiet:
+        announce(table, X)
+    with shown_warnings():
+        search = nested_grid_search(
+            svm,
+            X,
+            table.y,
+            machines=machines.split(","),
+            refinements=refinements,
+            cv=folds,
+            refit=model is not None,
+            n_jobs=jobs,
+            random_state=seed,
+            verbose=0 if quiet else 1,
+            **axes,
+        )
+    if plot is not None:
+        with writing(plot):
+            plot_search(search, plot)
+    if model is not None:
+        assert search.best_estimator is not None
+        with writing(model):
+            save(
+                assemble(steps, search.best_estimator),
+                model,
+                data_hash=data_hash(table.X, table.y),
+                reading=table.reading,
+            )
+    if json:
+        show_json(
+            {"best": search.best_params, "accuracy": search.best_score, "n_fits": search.n_fits}
+            | {"points": search.records(), "model": None if model is None else str(model)}
+        )
+    else:
+        _report(search, model)
+
+
+def _parse_range(text: str | None) -> tuple[float, float, float] | None:
+    if text is None:
+        return None
+    try:
+        first, last, step = map(float, text.split(":"))
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not FIRST:LAST:STEP, as in -6:6:2") from None
+    return first, last, step
+
+
+def _report(search: GridSearch, model: Path | None) -> None:
+    ranked = sorted(search.points, key=lambda point: (-point.mean_score, point.C))
+    rows = [_row(point) for point in ranked[:_SHOWN]]
+    show(grid("", ["machine", "C", "gamma", "accuracy", "±"], rows))
+    best = search.best
+    chosen = f"{best.machine}, C = {best.C:g}"
+    chosen += "" if best.gamma is None else f", gamma = {best.gamma:g}"
+    facts = {
+        "best": chosen,
+        "accuracy": f"{best.mean_score:.2%} in cross-validation",
+        "fits": f"{search.n_fits:,}",
+    }
+    show(figures("", facts | ({} if model is None else {"model": str(model)})))
+
+
+def _row(point: GridPoint) -> list[str]:
+    gamma = "" if point.gamma is None else f"2^{math.log2(point.gamma):g}"
+    return [
+        point.machine,
+        f"2^{math.log2(point.C):g}",
+        gamma,
+        f"{point.mean_score:.2%}",
+        f"{point.std_score:.2%}",
+    ]

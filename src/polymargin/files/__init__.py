@@ -1,0 +1,26 @@
+"""Models and checkpoints in files; nothing in a file is ever run.
+
+`save` and `load` write and read all of a fitted model, also of a pipeline. `save_liblinear`,
+`load_liblinear` and `save_onnx` are for other programs.
+"""
+
+from polymargin.files._checkpoint import Checkpoint, read_checkpoint, write_checkpoint
+from polymargin.files._digest import data_hash
+from polymargin.files._info import ModelInfo, read_info
+from polymargin.files._liblinear import load_liblinear, save_liblinear
+from polymargin.files._model import load, save
+from polymargin.files._onnx import save_onnx
+
+__all__ = [
+    "Checkpoint",
+    "ModelInfo",
+    "data_hash",
+    "load",
+    "load_liblinear",
+    "read_checkpoint",
+    "read_info",
+    "save",
+    "save_liblinear",
+    "save_onnx",
+    "write_checkpoint",
+]

@@ -1,0 +1,169 @@
+"""The two estimators in a file: parameters, scores, certificate, and what to go on from."""
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from polymargin._block_solvers import find_block_solver
+from polymargin._kernel import KernelSVM
+from polymargin._linear import LinearSVM
+from polymargin._machines import find_machine
+from polymargin._solvers import find_kernel_solver, find_solver
+from polymargin.errors import ModelFileError
+from polymargin.files._arrays import (
+    Arrays,
+    as_objects,
+    put_csr,
+    put_labels,
+    put_strings,
+    take_csr,
+    take_labels,
+    take_strings,
+)
+from polymargin.files._fields import FLOATS, Fields, Tensors
+from polymargin.files._kernel_scores import put_kernel, take_kernel
+from polymargin.files._parameters import build, encode_parameters
+from polymargin.files._training import (
+    AUTO_BYTES,
+    duals_bytes,
+    put_certificate,
+    put_duals,
+    put_stream,
+    take_certificate,
+    take_duals,
+    take_stream,
+)
+
+Estimator = LinearSVM | KernelSVM
+ESTIMATORS: dict[str, type[Any]] = {"LinearSVM": LinearSVM, "KernelSVM": KernelSVM}
+
+
+def put_estimator(model: Estimator, duals: bool | str) -> tuple[dict[str, Any], Arrays]:
+    """All of a fitted estimator; `duals` as in `save`."""
+    check_is_fitted(model)
+    kind, arrays = put_labels(np.asarray(model.classes_))
+    fields: dict[str, Any] = {
+        "class": type(model).__name__,
+        "parameters": encode_parameters(model),
+        "labels": kind,
+        "n_features": int(model.n_features_in_),
+    }
+    if hasattr(model, "feature_names_in_"):
+        arrays |= put_strings("feature_names", model.feature_names_in_, "feature_names_in_")
+    put = _put_linear if isinstance(model, LinearSVM) else put_kernel
+    scoring, scoring_arrays = put(model)
+    _check_scores(scoring_arrays)
+    fields |= scoring
+    arrays |= scoring_arrays
+    training, training_arrays = _put_training(model, duals)
+    return fields | training, arrays | training_arrays
+
+
+def take_estimator(fields: Fields, tensors: Tensors) -> Any:
+    """What `put_estimator` has stored."""
+    cls = ESTIMATORS[fields.text("class")]
+    model: Any = build(cls, fields.part("parameters").values)
+    _check_solvers(model)
+    model.n_features_in_ = fields.count("n_features", 1)
+    model.classes_ = take_labels(tensors, fields.text("labels"))
+    if "feature_names.offsets" in tensors:
+        names = take_strings(tensors, "feature_names", model.n_features_in_)
+        model.feature_names_in_ = as_objects(names)
+    if cls is LinearSVM:
+        _take_linear(model, fields, tensors)
+    else:
+        take_kernel(model, fields, tensors)
+    _take_training(model, fields, tensors)
+    return model
+
+
+def _check_solvers(model: Any) -> None:
+    """The names that the estimator itself looks up in `fit` only."""
+    try:
+        machine = find_machine(model.machine)
+        find_block_solver(model.block_solver, machine)
+        if isinstance(model, LinearSVM):
+            find_solver(model.solver)
+        else:
+            find_kernel_solver(model.solver, machine)
+    except ValueError as error:
+        raise ModelFileError(f"the parameters are wrong: {error!s:.400}") from None
+
+
+def _put_training(model: Any, duals: bool | str) -> tuple[dict[str, Any], Arrays]:
+    fields: dict[str, Any] = {}
+    arrays: Arrays = {}
+    state = vars(model).get("_dual_state")
+    if hasattr(model, "dual_gap_"):
+        fields["certificate"], parts = put_certificate(model)
+        arrays |= parts
+    if "_stream" in vars(model):
+        fields["stream"], parts = put_stream(model._stream)
+        arrays |= {f"stream.{name}": part for name, part in parts.items()}
+    if state is not None:
+        fields["n_examples"] = int(state.n_given)
+    elif hasattr(model, "n_samples_seen_"):
+        fields["n_samples_seen"] = int(model.n_samples_seen_)
+    elif hasattr(model, "_n_examples"):
+        fields["n_examples"] = int(model._n_examples)
+    if duals is True and state is None:
+        raise ValueError("the model has no dual variables to save; only fit leaves them")
+    if state is not None and (
+        duals is True or (duals == "auto" and duals_bytes(state) <= AUTO_BYTES)
+    ):
+        fields["duals"], parts = put_duals(state)
+        arrays |= {f"duals.{name}": part for name, part in parts.items()}
+    return fields, arrays
+
+
+def _take_training(model: Any, fields: Fields, tensors: Tensors) -> None:
+    if "certificate" in fields:
+        take_certificate(model, fields.part("certificate"), tensors)
+    if "n_examples" in fields:
+        model._n_examples = fields.count("n_examples", 1)
+    if "duals" in fields:
+        state = take_duals(fields.part("duals"), tensors.under("duals."), model.classes_)
+        if state.n_features != model.n_features_in_:
+            raise ModelFileError("the dual variables are of another number of features")
+        model._dual_state = state
+    if "stream" in fields:
+        if not isinstance(model, LinearSVM):
+            raise ModelFileError("only a linear model can be a stream")
+        model._stream = take_stream(fields.part("stream"), tensors.under("stream."), model)
+    if "n_samples_seen" in fields:
+        model.n_samples_seen_ = fields.count("n_samples_seen")
+
+
+def _put_linear(model: LinearSVM) -> tuple[dict[str, Any], Arrays]:
+    arrays = {"intercept": model.intercept_}
+    if sparse.issparse(model.coef_):
+        return {"weights": "sparse"}, arrays | put_csr("coef", model.coef_)
+    return {"weights": "dense"}, arrays | {"coef_transposed": model.coef_.T}
+
+
+def _take_linear(model: LinearSVM, fields: Fields, tensors: Tensors) -> None:
+    k, d = len(model.classes_), model.n_features_in_
+    match fields.text("weights"):
+        case "dense":
+            model.coef_ = tensors.floats("coef_transposed", (d, k)).T
+        case "sparse":
+            model.coef_ = take_csr(tensors, "coef", (k, d))
+        case other:
+            raise ModelFileError(f"weights are dense or sparse, not {other!r:.40}")
+    model.intercept_ = tensors.alike("intercept", (k,), model.coef_.dtype)
+
+
+def _check_scores(arrays: Arrays) -> None:
+    """Refuse to write what could not be read: weights of several types or not finite."""
+    names = ("coef_transposed", "coef.data", "dual_coef_transposed", "intercept",
+             "support_vectors", "support_vectors.data", "centre")  # fmt: skip
+    found = {name: arrays[name] for name in names if name in arrays}
+    dtypes = {array.dtype for array in found.values()}
+    if len(dtypes) != 1 or not dtypes <= set(FLOATS):
+        kinds = ", ".join(f"{name} of {array.dtype}" for name, array in found.items())
+        raise ValueError(f"a model has weights all of float32 or float64, not {kinds}")
+    for name, array in found.items():
+        if not np.all(np.isfinite(array)):
+            raise ValueError(f"the model cannot be saved: {name} holds NaN or infinity")

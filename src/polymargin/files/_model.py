@@ -1,0 +1,193 @@
+"""Models to and from one file."""
+
+import os
+from typing import Any
+
+from sklearn.pipeline import Pipeline
+
+from polymargin._versions import version_of
+from polymargin.errors import ModelFileError
+from polymargin.files._arrays import Arrays
+from polymargin.files._estimators import ESTIMATORS, Estimator, put_estimator, take_estimator
+from polymargin.files._fields import Fields, Tensors
+from polymargin.files._json import write_json
+from polymargin.files._safetensors import naming, read_container, write_container
+from polymargin.files._steps import check_widths, put_step, take_step
+
+FORMAT = (1, 0)
+_MOST_STEPS = 20
+
+
+def save(
+    model: Estimator | Pipeline,
+    path: str | os.PathLike[str],
+    *,
+    duals: bool | str = "auto",
+    data_hash: str | None = None,
+    reading: dict[str, Any] | None = None,
+) -> None:
+    """Write a fitted model to a safetensors file.
+
+    The file is complete or absent, and the same model always gives the same bytes. It holds no
+    code: a `RandomState` is stored as None, and functions among the parameters are refused. Of a
+    pipeline the steps are stored, not its own options such as `memory`. A model of `partial_fit`
+    is stored with what a further `partial_fit` goes on from.
+
+    Parameters
+    ----------
+    model : LinearSVM, KernelSVM or Pipeline
+        What to save. The steps of a pipeline before its estimator are scalers, `Normalizer`,
+        `ColumnEncoder` or vectorisers of text.
+    path : path-like
+        The file.
+    duals : bool or "auto", default="auto"
+        Whether to store the dual variables, from which a fit with ``warm_start=True`` goes on;
+        "auto" stores up to 64 MiB of them.
+    data_hash : str, default=None
+        Digest of the training data, from `data_hash`.
+    reading : dict, default=None
+        How the training file was read, of plain values.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> import polymargin
+    >>> from polymargin.files import load, save
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = polymargin.LinearSVM(C=0.1, random_state=0).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "iris.safetensors")
+    ...     save(model, path)
+    ...     bool((load(path).class_scores(X) == model.class_scores(X)).all())
+    True
+    """
+    if not (isinstance(duals, bool) or duals == "auto"):
+        raise ValueError(f'duals must be True, False or "auto", got {duals!r}')
+    if not isinstance(data_hash, str | None):
+        raise ValueError(f"data_hash must be text or None, got {data_hash!r:.60}")
+    steps = model.steps if isinstance(model, Pipeline) else [("", model)]
+    estimator = steps[-1][1]
+    if type(estimator) not in ESTIMATORS.values():
+        raise ValueError(
+            f"a model is a LinearSVM, a KernelSVM or a pipeline that ends in one, not "
+            f"{type(estimator).__name__}"
+        )
+    if len(steps) > _MOST_STEPS:
+        raise ValueError(f"a pipeline of more than {_MOST_STEPS} steps cannot be saved")
+    stored: list[dict[str, Any]] = []
+    arrays: Arrays = {}
+    for i, (name, step) in enumerate(steps):
+        is_last = i == len(steps) - 1
+        fields, parts = put_estimator(step, duals) if is_last else put_step(name, step)
+        stored.append({"name": name} | fields)
+        arrays |= {f"{i}.{part}": array for part, array in parts.items()}
+    document = {
+        "is_pipeline": isinstance(model, Pipeline),
+        "steps": stored,
+        "data_hash": data_hash,
+        "reading": _checked_reading(reading),
+    }
+    write_document(path, "model", document, arrays)
+
+
+def load(path: str | os.PathLike[str], *, verify: bool = True) -> Estimator | Pipeline:
+    """Read a model that `save` has written.
+
+    Arrays are mapped, not read: they are read-only, take memory only where they are used, and
+    need the file to stay as it is. Nothing in the file is run.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    verify : bool, default=True
+        Whether to compare all arrays with their digest and to look for values that are not
+        finite, which reads the whole file once. Without it the rest is checked.
+
+    Returns
+    -------
+    model : LinearSVM, KernelSVM or Pipeline
+
+    Raises
+    ------
+    ModelFileError
+        The file is damaged, not a model, or of a newer format.
+
+    Examples
+    --------
+    See `save`.
+    """
+    with naming(path):
+        container = read_container(path, verify=verify)
+        header = checked_header(container.document, "model")
+        tensors = Tensors(container.tensors, trusted=not verify)
+        return take_model(header, tensors)
+
+
+def write_document(
+    path: str | os.PathLike[str], kind: str, document: dict[str, Any], arrays: Arrays
+) -> None:
+    """Write a file of this kind and of the format of this version."""
+    first = {
+        "kind": kind,
+        "format": list(FORMAT),
+        "version": version_of("polymargin") or "0+unknown",
+    }
+    write_container(path, first | document, arrays)
+
+
+def checked_header(document: dict[str, Any], kind: str) -> Fields:
+    """The header of a file of this kind, in a format that can be read."""
+    header = Fields(document)
+    version = header.items("format")
+    if len(version) != 2 or not all(type(part) is int and part >= 0 for part in version):
+        raise ModelFileError("the version of the format is not two numbers")
+    if version[0] > FORMAT[0]:
+        raise ModelFileError(
+            f"the file has format {version[0]}.{version[1]}, and this version of polymargin reads "
+            f"up to {FORMAT[0]}.x; install a newer polymargin (the file was written by "
+            f"{header.text('version')!r:.40})"
+        )
+    if version[0] < 1:
+        raise ModelFileError(f"there is no format {version[0]}.{version[1]}")
+    found = header.text("kind")
+    if found != kind:
+        remedy = {"model": "load", "checkpoint": "read_checkpoint"}.get(found)
+        if remedy is None:
+            raise ModelFileError(f"the file is of the unknown kind {found!r:.40}")
+        raise ModelFileError(f"this is a {found}, not a {kind}; read it with {remedy}")
+    return header
+
+
+def take_model(header: Fields, tensors: Tensors) -> Any:
+    """The model of a checked header."""
+    parts = header.parts("steps")
+    if not 1 <= len(parts) <= _MOST_STEPS:
+        raise ModelFileError(f"a model has 1 to {_MOST_STEPS} steps, not {len(parts)}")
+    if parts[-1].text("class") not in ESTIMATORS:
+        raise ModelFileError(f"the last step is no estimator but {parts[-1].text('class')!r:.60}")
+    estimator = take_estimator(parts[-1], tensors.under(f"{len(parts) - 1}."))
+    steps = [take_step(part, tensors.under(f"{i}.")) for i, part in enumerate(parts[:-1])]
+    check_widths(steps, estimator.n_features_in_)
+    if not header.flag("is_pipeline"):
+        if steps:
+            raise ModelFileError("steps before the estimator need a pipeline")
+        return estimator
+    names = [part.text("name") for part in parts]
+    try:
+        model = Pipeline(list(zip(names, [*steps, estimator], strict=True)))
+        model._validate_steps()
+    except (TypeError, ValueError) as error:
+        raise ModelFileError(f"the pipeline is wrong: {error!s:.400}") from None
+    return model
+
+
+def _checked_reading(reading: dict[str, Any] | None) -> dict[str, Any] | None:
+    if reading is not None and not isinstance(reading, dict):
+        raise ValueError(f"reading must be a dict or None, got {reading!r:.60}")
+    try:
+        write_json(reading)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"reading must hold plain values only: {error}") from None
+    return reading

@@ -1,0 +1,29 @@
+"""What a trained machine says about its data: tables, figures, one HTML report."""
+
+from polymargin.inspect._confusion import confusable_pairs, confusion, margins
+from polymargin.inspect._features import top_features
+from polymargin.inspect._figures import (
+    plot_confusion,
+    plot_convergence,
+    plot_margins,
+    plot_pairs,
+)
+from polymargin.inspect._patterns import support_patterns, suspicious_labels
+from polymargin.inspect._pictures import plot_patterns, plot_weights
+from polymargin.inspect._report import report
+
+__all__ = [
+    "confusable_pairs",
+    "confusion",
+    "margins",
+    "plot_confusion",
+    "plot_convergence",
+    "plot_margins",
+    "plot_pairs",
+    "plot_patterns",
+    "plot_weights",
+    "report",
+    "support_patterns",
+    "suspicious_labels",
+    "top_features",
+]

@@ -1,0 +1,148 @@
+"""One HTML file that shows all there is to see."""
+
+import base64
+import hashlib
+import os
+from collections.abc import Sequence
+from importlib import resources
+from string import Template
+from typing import Any
+
+from polymargin._atomic import replacing
+from polymargin._versions import version_of
+from polymargin.errors import require
+from polymargin.inspect._html import escape
+from polymargin.inspect._patterns import Ranking
+from polymargin.inspect._report_data import ReportData, gather
+from polymargin.inspect._report_sections import sections
+from polymargin.inspect._report_tables import Section
+from polymargin.inspect._text import visible
+
+
+def report(
+    model: Any,
+    X: Any,
+    y: Any,
+    path: str | os.PathLike[str],
+    *,
+    X_test: Any = None,
+    y_test: Any = None,
+    texts: Sequence[str] | None = None,
+    image_shape: tuple[int, int] | None = None,
+    feature_names: Sequence[str] | None = None,
+    sample_weight: Any = None,
+    by: Ranking | None = None,
+    title: str | None = None,
+    max_patterns: int = 200,
+    n_features: int = 10,
+) -> None:
+    """Write one HTML file with all tables and figures.
+
+    The file needs no network and loads nothing: it can be mailed, stored and opened anywhere. It
+    holds rows of the training data, so it is as confidential as they are.
+
+    Parameters
+    ----------
+    model : LinearSVM, KernelSVM or Pipeline that ends in one
+        Fitted. Without dual variables there are no support patterns.
+    X, y : the training data
+        All rows, in the order of `fit`; X is what the model or the pipeline takes.
+    path : str or path
+        The file to write; one that exists is replaced.
+    X_test, y_test : other rows and labels, default=None
+        For accuracy and confusion matrix.
+    texts : sequence of str of length n, default=None
+        The text of each row; not needed where X itself is texts.
+    image_shape : (int, int), default=None
+        Rows and columns of pixels where the features are pixels.
+    feature_names : sequence of str of length d, default=None
+        Names of the features as the estimator sees them; None asks pipeline and model.
+    sample_weight : array-like of shape (n,), default=None
+        The weights given to `fit`.
+    by : {"tau", "margin"}, default=None
+        Ranking of suspicious labels, see `suspicious_labels`.
+    title : str, default=None
+        Heading of the report.
+    max_patterns : int, default=200
+        Rows of the tables of suspicious labels, support patterns and pairs.
+    n_features : int, default=10
+        Features for and against each class.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> from polymargin import LinearSVM
+    >>> from polymargin.inspect import report
+    >>> iris = load_iris()
+    >>> model = LinearSVM("cs", random_state=0).fit(iris.data, iris.target)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "iris.html")
+    ...     report(model, iris.data, iris.target, path, feature_names=iris.feature_names)
+    ...     os.path.getsize(path) > 10_000
+    True
+    """
+    require("matplotlib", extra="inspect", purpose="reports")
+    if max_patterns < 1:
+        raise ValueError(f"max_patterns has to be at least 1, not {max_patterns}")
+    if (X_test is None) != (y_test is None):
+        raise ValueError("X_test and y_test go together; one of them is missing")
+    data = gather(
+        model,
+        X,
+        y,
+        X_test=X_test,
+        y_test=y_test,
+        texts=texts,
+        image_shape=image_shape,
+        feature_names=feature_names,
+        sample_weight=sample_weight,
+        by=by,
+        max_patterns=max_patterns,
+        n_features=n_features,
+    )
+    page = render(title or f"{data.subject.machine.title}, {data.k} classes", data)
+    with replacing(path, "wb") as file:
+        file.write(page.encode("utf-8"))
+
+
+def render(title: str, data: ReportData) -> str:
+    """The page."""
+    files = resources.files("polymargin.inspect")
+    style, script, page = (
+        (files / name).read_text(encoding="utf-8")
+        for name in ("report.css", "report.js", "report.html")
+    )
+    parts = [part for part in sections(data) if part is not None]
+    return Template(page).substitute(
+        policy=_policy(style, script),
+        title=escape(title),
+        style=style,
+        script=script,
+        version=escape(visible(version_of("polymargin") or "")),
+        navigation="\n".join(
+            f'<li><a href="#{part.name}">{escape(part.title)}</a></li>' for part in parts
+        ),
+        sections="\n".join(_section(part) for part in parts),
+    )
+
+
+def _policy(style: str, script: str) -> str:
+    """Only the style and the script of the report, pictures only from the file itself."""
+    return (
+        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hash(content: str) -> str:
+    digest = hashlib.sha256(content.encode("utf-8")).digest()
+    return "sha256-" + base64.b64encode(digest).decode("ascii")
+
+
+def _section(part: Section) -> str:
+    return (
+        f'<section id="{part.name}" aria-labelledby="{part.name}-title">'
+        f'<h2 id="{part.name}-title">{escape(part.title)}</h2>'
+        f'<p class="lead">{part.lead}</p>\n{part.body}</section>'
+    )

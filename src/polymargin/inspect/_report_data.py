@@ -1,0 +1,135 @@
+"""What a report shows, worked out once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from polymargin.inspect._features import Names, find_names
+from polymargin.inspect._patterns import Ranking, check_ranking, rank, suspects
+from polymargin.inspect._pictures import check_image_shape
+from polymargin.inspect._subject import (
+    Scored,
+    Subject,
+    as_texts,
+    find_subject,
+    is_columns,
+    score_rows,
+    take_row,
+)
+from polymargin.inspect._taus import Taus, make_taus
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_EVIDENCE = 6  # features that speak most for another label
+
+
+@dataclass(frozen=True)
+class ReportData:
+    """The model, what it says of the rows, and how the rows are to be shown."""
+
+    subject: Subject
+    X: Any  # as it was given
+    rows: Any  # as the estimator sees it
+    y: "NDArray[Any]"
+    scored: Scored
+    taus: Taus | None
+    by: Ranking
+    tested: Scored | None
+    y_test: "NDArray[Any] | None"
+    texts: Sequence[str] | None
+    image_shape: tuple[int, int] | None
+    names: Names
+    max_patterns: int
+    n_features: int
+
+    @property
+    def k(self) -> int:
+        return len(self.subject.classes)
+
+    @property
+    def suspicious(self) -> "NDArray[np.int64]":
+        taus = self.taus if self.by == "tau" else None
+        return suspects(self.scored, taus)[: self.max_patterns]
+
+    @property
+    def patterns(self) -> "NDArray[np.int64]":
+        if self.taus is None:
+            return np.zeros(0, np.int64)
+        order = rank(self.taus.norm, self.scored)
+        return order[self.taus.is_support[order]][: self.max_patterns]
+
+    def values_of(self, i: int) -> "tuple[NDArray[np.int64], NDArray[Any]]":
+        """Features of row i, as the estimator sees it, that are not zero, and their values."""
+        if sparse.issparse(self.rows):
+            part = slice(self.rows.indptr[i], self.rows.indptr[i + 1])
+            return self.rows.indices[part].astype(np.int64), self.rows.data[part]
+        values = take_row(self.rows, i)
+        features = np.flatnonzero(values)
+        return features, values[features]
+
+    def evidence_for_rival(self, i: int) -> "NDArray[np.int64]":
+        """The features of row i that raise the score of the rival most over that of the label."""
+        features, values = self.values_of(i)
+        own, rival = int(self.scored.own[i]), int(self.scored.rival[i])
+        coef = self.subject.svm.coef_
+        if sparse.issparse(coef):
+            pair = coef[[rival, own]].toarray()[:, features]
+        else:
+            pair = coef[[rival, own]][:, features]
+        pull = values * (pair[0] - pair[1])
+        order = np.argsort(-pull, kind="stable")[:_EVIDENCE]
+        strongest: NDArray[np.int64] = features[order[pull[order] > 0]]
+        return strongest
+
+
+def gather(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    X_test: Any,
+    y_test: Any,
+    texts: Sequence[str] | None,
+    image_shape: tuple[int, int] | None,
+    feature_names: Sequence[str] | None,
+    sample_weight: Any,
+    by: Ranking | None,
+    max_patterns: int,
+    n_features: int,
+) -> ReportData:
+    subject = find_subject(model)
+    rows = subject.rows(X)
+    if sparse.issparse(rows):
+        rows = sparse.csr_array(rows)
+    scored = score_rows(subject, rows, y)
+    by = check_ranking(by, subject)
+    taus = None
+    if subject.has_duals:
+        taus = make_taus(subject, rows, y, scored.own, sample_weight)
+    elif by == "tau":
+        raise ValueError("by='tau' needs dual variables, which the model does not have")
+    if image_shape is not None:
+        check_image_shape(image_shape, rows.shape[1])
+    texts = as_texts(X) if texts is None else texts
+    if texts is not None and len(texts) != rows.shape[0]:
+        raise ValueError(f"texts has {len(texts)} entries, X has {rows.shape[0]} rows")
+    return ReportData(
+        subject=subject,
+        X=X if is_columns(X) else None,
+        rows=rows,
+        y=np.asarray(y),
+        scored=scored,
+        taus=taus,
+        by=by,
+        tested=None if X_test is None else score_rows(subject, subject.rows(X_test), y_test),
+        y_test=None if y_test is None else np.asarray(y_test),
+        texts=texts,
+        image_shape=image_shape,
+        names=find_names(subject, feature_names, texts),
+        max_patterns=max_patterns,
+        n_features=n_features,
+    )

@@ -1,0 +1,27 @@
+"""Data files into rows and labels: svmlight, texts, CSV, TSV, Parquet, Arrow, NPZ.
+
+`read` takes a whole file, `read_batches` one that need not fit into memory, `scan` finds out what
+a file holds. All of them read packed files and tell the place of what is wrong in a file.
+"""
+
+from polymargin.readers._batches import read_batches
+from polymargin.readers._labels import parse_labels
+from polymargin.readers._lines import open_lines, read_lines
+from polymargin.readers._options import FORMATS
+from polymargin.readers._read import read
+from polymargin.readers._scan import scan
+from polymargin.readers._table import Columns, MissingCell, Scan, Table
+
+__all__ = [
+    "FORMATS",
+    "Columns",
+    "MissingCell",
+    "Scan",
+    "Table",
+    "open_lines",
+    "parse_labels",
+    "read",
+    "read_batches",
+    "read_lines",
+    "scan",
+]

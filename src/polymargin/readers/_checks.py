@@ -1,0 +1,44 @@
+"""Checks that all formats share."""
+
+from dataclasses import replace
+
+from polymargin.errors import DataError
+from polymargin.readers._options import Options
+from polymargin.readers._source import Source
+from polymargin.readers._table import Columns, Table
+
+__all__ = ["check_seekable", "check_width", "with_delimiter", "wrong_count"]
+
+
+def with_delimiter(form: str, options: Options) -> Options:
+    if form == "tsv" and options.delimiter is None:
+        return replace(options, delimiter="\t")
+    return options
+
+
+def check_seekable(source: Source, form: str) -> None:
+    if source.is_standard_input:
+        raise DataError(
+            f"{form} files are not read from standard input; name a file", path=source.name
+        )
+    if source.packing is not None:
+        raise DataError(
+            f"the {form} file is packed by {source.packing}; unpack it first", path=source.name
+        )
+
+
+def check_width(table: Table, options: Options, name: str) -> None:
+    if options.n_features is None or isinstance(table.X, Columns | list):
+        return
+    if table.X.shape[1] != options.n_features:
+        raise DataError(
+            f"{table.X.shape[1]} features where {options.n_features} are expected; check that the "
+            "file belongs to the same data",
+            path=name,
+        )
+
+
+def wrong_count(options: Options, n_labels: int, n_rows: int) -> DataError:
+    return DataError(
+        f"{n_labels} labels for {n_rows} rows; they must be as many", path=str(options.labels_path)
+    )

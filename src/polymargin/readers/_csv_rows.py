@@ -1,0 +1,103 @@
+"""The rows of CSV and TSV files, as text."""
+
+import csv
+import itertools
+from collections.abc import Iterator
+
+from polymargin.errors import DataError
+from polymargin.readers._columns import MOST_COLUMNS
+from polymargin.readers._options import Options
+from polymargin.readers._source import Source
+
+__all__ = ["CsvRows"]
+
+CHUNK_CELLS = 1 << 21
+_DELIMITERS = (",", ";", "\t")
+
+
+class CsvRows:
+    """Names of the columns and rows of as many cells."""
+
+    def __init__(self, source: Source, options: Options) -> None:
+        self._source = source
+        self._has_header = options.header
+        self.delimiter = options.delimiter or self._find_delimiter()
+        self._csv = csv.reader(source.text_lines(), delimiter=self.delimiter, strict=True)
+        self._rows: Iterator[tuple[int, list[str]]] = self._checked_rows()
+        self.names = self._read_names()
+
+    def error(self, line: int, message: str, column: int | None = None) -> DataError:
+        """About a row; `column` counts cells."""
+        return DataError(message, path=self._source.name, line=line, column=column)
+
+    def _find_delimiter(self) -> str:
+        """The one that cuts the first line into most cells."""
+        lines = [line for line in self._source.sample() if line.strip()]
+        first = lines[0].decode("utf-8", "replace") if lines else ""
+        counts = {mark: _count_cells(first, mark) for mark in _DELIMITERS}
+        return max(counts, key=lambda mark: counts[mark])
+
+    def _checked_rows(self) -> Iterator[tuple[int, list[str]]]:
+        """Rows with the line they start on."""
+        while True:
+            line = self._csv.line_num + 1
+            try:
+                cells = next(self._csv, None)
+            except csv.Error as error:
+                raise self.error(line, _explain(error)) from error
+            if cells is None:
+                return
+            if len(cells) > MOST_COLUMNS:
+                raise self.error(line, f"{len(cells)} cells are more than {MOST_COLUMNS}")
+            if cells and (len(cells) > 1 or cells[0].strip()):
+                yield line, cells
+
+    def _read_names(self) -> list[str]:
+        first = next(self._rows, None)
+        if first is None:
+            raise DataError("the file has no rows", path=self._source.name)
+        if self._has_header:
+            return [cell.strip() for cell in first[1]]
+        self._rows = itertools.chain([first], self._rows)
+        return [str(j + 1) for j in range(len(first[1]))]
+
+    def chunks(self, rows: int) -> Iterator[tuple[list[int], list[list[str]]]]:
+        """Rows and the lines they start on, so many at a time or fewer where they are long."""
+        lines: list[int] = []
+        chunk: list[list[str]] = []
+        width = len(self.names)
+        rows = min(rows, max(1, CHUNK_CELLS // width))
+        for line, cells in self._rows:
+            if len(cells) != width:
+                first = "header" if self._has_header else "first row"
+                raise self.error(
+                    line,
+                    f"{len(cells)} cells where the {first} has {width}; quote cells that contain "
+                    f"{self.delimiter!r}",
+                )
+            lines.append(line)
+            chunk.append(cells)
+            if len(chunk) == rows:
+                yield lines, chunk
+                lines, chunk = [], []
+        if chunk:
+            yield lines, chunk
+
+
+def _count_cells(line: str, delimiter: str) -> int:
+    """How many cells a line has; a quoted delimiter does not count."""
+    return sum(part.count(delimiter) for part in line.split('"')[::2]) + 1
+
+
+def _explain(error: csv.Error) -> str:
+    text = str(error)
+    if "field limit" in text or "unexpected end of data" in text:
+        return (
+            f"a cell is longer than {csv.field_size_limit()} characters or its quote is never "
+            "closed; close it"
+        )
+    if "expected after" in text:
+        return "text after a closing quote; write a quote inside a cell as two quotes"
+    if "new-line character" in text:
+        return "a carriage return without a line feed; end lines with a line feed"
+    return text

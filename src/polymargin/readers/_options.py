@@ -1,0 +1,60 @@
+"""How a file is to be read."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from os import PathLike
+from typing import Any
+
+from polymargin._threads import count_threads
+
+__all__ = ["FORMATS", "Options"]
+
+FORMATS = ("svmlight", "text", "csv", "tsv", "parquet", "arrow", "npz")
+
+_KINDS = ("number", "category")
+_LABEL_KINDS = ("integer", "number", "string")
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of `read`; see there."""
+
+    format: str | None = None
+    label: str | int | None = None
+    n_features: int | None = None
+    zero_based: bool | str = "auto"
+    has_labels: bool = True
+    kinds: Mapping[str, str] | None = None
+    label_kind: str | None = None
+    labels_path: str | PathLike[str] | None = None
+    delimiter: str | None = None
+    header: bool = True
+    extra: str = "error"
+    n_jobs: int | None = None
+    n_threads: int = field(init=False, default=1)
+
+    def __post_init__(self) -> None:
+        if self.format is not None:
+            _check_choice("format", self.format, FORMATS)
+        if self.zero_based != "auto" and not isinstance(self.zero_based, bool):
+            raise ValueError(f"zero_based={self.zero_based!r}: use True, False or 'auto'")
+        _check_choice("extra", self.extra, ("error", "ignore"))
+        if self.label_kind is not None:
+            _check_choice("label_kind", self.label_kind, _LABEL_KINDS)
+        for name, kind in (self.kinds or {}).items():
+            _check_choice(f"kinds[{name!r}]", kind, _KINDS)
+        if self.n_features is not None and not 0 <= self.n_features < 2**31:
+            raise ValueError(f"n_features={self.n_features}: use a number from 0 to 2147483647")
+        if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '\r\n"'):
+            raise ValueError(f"delimiter={self.delimiter!r}: use one character, no quote")
+        object.__setattr__(self, "n_threads", count_threads(self.n_jobs))
+
+    @property
+    def takes_own_labels(self) -> bool:
+        """Whether every row must have a label in the file itself."""
+        return self.has_labels and self.labels_path is None
+
+
+def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise ValueError(f"{name}={value!r}: use one of {', '.join(map(repr, choices))}")

@@ -1,0 +1,131 @@
+"""`read`: a whole file."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from os import PathLike
+
+from polymargin.errors import DataError
+from polymargin.readers._arrow import read_arrow
+from polymargin.readers._checks import check_seekable, check_width, with_delimiter, wrong_count
+from polymargin.readers._csv import read_csv
+from polymargin.readers._formats import find_format
+from polymargin.readers._labels import label_kind_of, read_labels
+from polymargin.readers._npz import read_npz
+from polymargin.readers._options import Options
+from polymargin.readers._source import Source
+from polymargin.readers._svmlight import read_svmlight
+from polymargin.readers._table import Table
+from polymargin.readers._texts import text_batches
+
+__all__ = ["read"]
+
+
+def read(
+    path: str | PathLike[str],
+    *,
+    format: str | None = None,
+    label: str | int | None = None,
+    n_features: int | None = None,
+    zero_based: bool | str = "auto",
+    has_labels: bool = True,
+    kinds: Mapping[str, str] | None = None,
+    label_kind: str | None = None,
+    labels_path: str | PathLike[str] | None = None,
+    delimiter: str | None = None,
+    header: bool = True,
+    extra: str = "error",
+    n_jobs: int | None = None,
+) -> Table:
+    """Read rows and labels of a data file.
+
+    Plain files and those packed by gzip, bzip2, xz or zstd are read; which one it is, is seen from
+    the content.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file; ``"-"`` is standard input.
+    format : {"svmlight", "text", "csv", "tsv", "parquet", "arrow", "npz"}, optional
+        By default it is taken from the name, else from the content where that is clear. A ``.tsv``
+        file whose lines have one tab each and no header is text.
+    label : str or int, optional
+        The column of the labels in a table: its name, or its position counted from 1, negative
+        from the end. By default the column named label, class, target or y, else the last.
+    n_features : int, optional
+        Width of a svmlight or NPZ matrix. By default the largest index decides.
+    zero_based : bool or "auto", default="auto"
+        Whether indices of svmlight text start from 0. "auto": if there is an index 0.
+    has_labels : bool, default=True
+        Whether every row must have a label. If not, labels are still read where all rows have one.
+    kinds : mapping of str to {"number", "category"}, optional
+        What columns of a table hold. By default numbers if all their cells are.
+    label_kind : {"integer", "number", "string"}, optional
+        What labels are read as. By default the first that all of them are.
+    labels_path : str or path-like, optional
+        A file with the labels: one on each line, or a ``.npy`` array.
+    delimiter : str, optional
+        What separates the cells of a CSV file. By default a comma, semicolon or tab.
+    header : bool, default=True
+        Whether the first row of a CSV file names the columns. If not they are "1", "2" and so on.
+    extra : {"error", "ignore"}, default="error"
+        What to do with svmlight entries beyond `n_features`.
+    n_jobs : int, optional
+        Threads for svmlight text; None means 1, -1 all processors.
+
+    Returns
+    -------
+    table : Table
+        ``read(other, **table.reading)`` reads another file alike.
+
+    Raises
+    ------
+    DataError
+        If the content cannot be read; the message tells the place.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from polymargin.readers import read
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "small.svm")
+    ...     _ = file.write_text("1 1:0.5 3:2\\n2 2:1  # a comment\\n")
+    ...     table = read(file)
+    >>> table.X.toarray().tolist(), table.y.tolist()
+    ([[0.5, 0.0, 2.0], [0.0, 1.0, 0.0]], [1, 2])
+    >>> table.reading["zero_based"]
+    False
+    """
+    options = Options(
+        format, label, n_features, zero_based, has_labels, kinds, label_kind, labels_path,
+        delimiter, header, extra, n_jobs,
+    )  # fmt: skip
+    with Source(path, options.n_threads) as source:
+        form = options.format or find_format(source)
+        table = _read_whole(source, form, options)
+    check_width(table, options, source.name)
+    if table.n_rows == 0:
+        raise DataError("there are no rows", path=source.name)
+    if options.labels_path is None:
+        return table
+    y = read_labels(options.labels_path, options.label_kind)
+    if len(y) != table.n_rows:
+        raise wrong_count(options, len(y), table.n_rows)
+    return replace(table, y=y, reading={**table.reading, "label_kind": label_kind_of(y)})
+
+
+def _read_whole(source: Source, form: str, options: Options) -> Table:
+    if form == "svmlight":
+        return read_svmlight(source, options)
+    if form in ("csv", "tsv"):
+        return read_csv(source, with_delimiter(form, options))
+    table: Table | None
+    if form == "text":
+        table = next(text_batches(source, None, options), None)
+    else:
+        check_seekable(source, form)
+        if form == "npz":
+            return read_npz(source.path, options)
+        table = read_arrow(source.path, form, options)
+    if table is None:
+        raise DataError("there are no rows", path=source.name)
+    return table

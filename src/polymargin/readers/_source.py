@@ -1,0 +1,173 @@
+"""A file to read from: plain or packed, in blocks or in lines."""
+
+import io
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from os import PathLike, fspath
+from pathlib import Path
+from types import TracebackType
+from typing import Self, cast
+
+from polymargin.errors import DataError
+from polymargin.readers._packing import find_packing, unpack
+
+__all__ = ["BLOCK_SIZE", "HEAD_SIZE", "LONGEST_LINE", "Source"]
+
+BLOCK_SIZE = 1 << 22  # bytes read or unpacked at a time
+LONGEST_LINE = 1 << 27  # bytes
+HEAD_SIZE = 1 << 12  # bytes to tell the format by, at least
+_SAMPLE_SIZE = 1 << 16  # bytes to tell the format and the delimiter by
+_PACKED_SIZE = 1 << 15  # bytes of a packed file read at a time
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+class Source:
+    """The content of a file, unpacked; ``"-"`` is standard input.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+    n_threads : int, default=1
+        With more than one, the next block is read while the last one is in use.
+    """
+
+    def __init__(self, path: str | PathLike[str], n_threads: int = 1) -> None:
+        self.path = fspath(path)
+        self.is_standard_input = self.path == "-"
+        self.name = "standard input" if self.is_standard_input else self.path
+        self._n_threads = n_threads
+        self._open()
+
+    def _open(self) -> None:
+        self._file: io.BufferedReader
+        self.packing: str | None = None
+        if self.is_standard_input:
+            self._file = cast(io.BufferedReader, sys.stdin.buffer)
+        else:
+            self._file = Path(self.path).open("rb")  # noqa: SIM115
+        try:
+            blocks = self._raw_blocks()
+            start = b""
+            while len(start) < 6 and (block := next(blocks, b"")):
+                start += block
+            self.packing = find_packing(start)
+            content = _chain(start, blocks)
+            if self.packing is not None:
+                content = unpack(content, self.packing, BLOCK_SIZE, self.name)
+            self.head = next(content, b"")
+            while len(self.head) < HEAD_SIZE and (block := next(content, b"")):
+                self.head += block
+            self._head_is_all = len(self.head) < HEAD_SIZE
+            if not self.head:
+                raise DataError("the file is empty", path=self.name)
+            self._content = content
+        except BaseException:
+            self.close()
+            raise
+
+    def rewind(self) -> None:
+        """Start again from the beginning; standard input cannot."""
+        self.close()
+        self._open()
+
+    def close(self) -> None:
+        if not self.is_standard_input:
+            self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _raw_blocks(self) -> Iterator[bytes]:
+        # What is there, up to a block: a pipe may be slow. Packed files come in smaller pieces,
+        # since what follows a member is copied, and there may be many.
+        size = min(BLOCK_SIZE, _PACKED_SIZE)
+        while block := self._file.read1(size):
+            yield block
+            size = BLOCK_SIZE if self.packing is None else min(BLOCK_SIZE, _PACKED_SIZE)
+
+    def blocks(self) -> Iterator[bytes]:
+        """All of the content in blocks, without a byte order mark at its start."""
+        head = self.head
+        if head.startswith(_BYTE_ORDER_MARK):
+            head = head[len(_BYTE_ORDER_MARK) :]
+        content = _chain(head, self._content)
+        return _read_ahead(content) if self._n_threads > 1 else content
+
+    def lines(self) -> Iterator[bytes]:
+        """The lines with their line feed; the last one may lack it."""
+        partial: list[bytes] = []
+        size = number = 0
+        for block in self.blocks():
+            for line in io.BytesIO(block):
+                if line.endswith(b"\n"):
+                    number += 1
+                    yield b"".join([*partial, line]) if partial else line
+                    partial, size = [], 0
+                    continue
+                partial.append(line)
+                size += len(line)
+                if size > LONGEST_LINE:
+                    raise DataError(
+                        f"the line is longer than {LONGEST_LINE} bytes; is this a text file?",
+                        path=self.name,
+                        line=number + 1,
+                    )
+        if partial:
+            yield b"".join(partial)
+
+    def text_lines(self) -> Iterator[str]:
+        """The lines as text; an error where they are not UTF-8."""
+        for number, line in enumerate(self.lines(), start=1):
+            try:
+                text = line.decode("utf-8")
+            except UnicodeDecodeError as error:
+                raise DataError(
+                    f"byte {line[error.start]:#04x} is not UTF-8; convert the file to UTF-8",
+                    path=self.name,
+                    line=number,
+                    column=error.start + 1,
+                ) from error
+            if "\0" in text:
+                raise DataError(
+                    "there is a zero byte; is this a text file?",
+                    path=self.name,
+                    line=number,
+                    column=text.index("\0") + 1,
+                )
+            yield text
+
+    def sample(self) -> list[bytes]:
+        """The first lines without their ends; of a very long first line, its first words."""
+        text = self.head.removeprefix(_BYTE_ORDER_MARK)
+        head = text[:_SAMPLE_SIZE]
+        lines = head.split(b"\n")
+        if len(lines) > 1 and not (self._head_is_all and lines[-1]):
+            del lines[-1]  # empty, or perhaps a part
+        elif len(text) > len(head):
+            lines = [head.rpartition(b" ")[0]]
+        return [line.removesuffix(b"\r") for line in lines]
+
+
+def _chain(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
+    if first:
+        yield first
+    yield from rest
+
+
+def _read_ahead(blocks: Iterator[bytes]) -> Iterator[bytes]:
+    """The same blocks, each read by another thread while the one before is in use."""
+    with ThreadPoolExecutor(max_workers=1) as reader:
+        following = reader.submit(next, blocks, b"")
+        while block := following.result():
+            following = reader.submit(next, blocks, b"")
+            yield block

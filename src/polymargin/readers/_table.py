@@ -1,0 +1,121 @@
+"""What a data file holds, once read."""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["Columns", "MissingCell", "Scan", "Table"]
+
+
+class MissingCell(NamedTuple):
+    """An empty cell of a column of numbers."""
+
+    line: int  # of the file, or the row in files without lines, counted from 1
+    column: int  # counted from 1
+    name: str
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Named columns of a CSV, TSV, Parquet or Arrow file, without that of the labels.
+
+    Parameters
+    ----------
+    names : tuple of str
+        One for each column, in the order of the file.
+    values : tuple of ndarray
+        Each of shape (n,): float64 with NaN where a cell is missing, or objects for a category,
+        strings and None where a cell is missing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from polymargin.readers import Columns
+    >>> columns = Columns(("width", "colour"), (np.array([1.5]), np.array(["red"], dtype=object)))
+    >>> columns.n_rows, columns.kinds
+    (1, {'width': 'number', 'colour': 'category'})
+    """
+
+    names: tuple[str, ...]
+    values: "tuple[NDArray[Any], ...]"
+
+    @property
+    def n_rows(self) -> int:
+        """Cells of each column."""
+        return len(self.values[0]) if self.values else 0
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """For each column whether it holds numbers or a category."""
+        return {
+            name: "category" if values.dtype == object else "number"
+            for name, values in zip(self.names, self.values, strict=True)
+        }
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows and labels of a data file.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d), csr_array of shape (n, d), Columns or list of str
+        The rows: CSR from svmlight text, an array or CSR from NPZ, strings from files of texts,
+        `Columns` from all others.
+    y : ndarray of shape (n,) or None
+        The labels: int64 where all are whole numbers, else float64 where all are numbers, else
+        strings. None where the file has none.
+    reading : dict
+        Options of `read` that read another file as this one was. Fit for JSON.
+    lines : ndarray of shape (n,) or None
+        The line of the file on which each row starts, where there are lines.
+    first_missing : MissingCell or None
+        The first empty cell in a column of numbers, which is NaN in `X`.
+    ignored_entries : int
+        Entries of a svmlight file left out because of ``extra="ignore"``.
+    """
+
+    X: Any
+    y: "NDArray[Any] | None"
+    reading: dict[str, Any] = field(default_factory=dict)
+    lines: "NDArray[np.int64] | None" = None
+    first_missing: MissingCell | None = None
+    ignored_entries: int = 0
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of `X`."""
+        if isinstance(self.X, Columns):
+            return self.X.n_rows
+        return len(self.X) if isinstance(self.X, list) else int(self.X.shape[0])
+
+
+@dataclass(frozen=True)
+class Scan:
+    """What one pass over a data file tells, with no row kept.
+
+    Parameters
+    ----------
+    n_rows : int
+        Rows of the file.
+    n_features : int or None
+        Columns of the matrix, or columns besides the label; None for texts.
+    classes : ndarray or None
+        The labels that occur, sorted; None for a file without labels.
+    reading : dict
+        Options of `read` and `read_batches` that fit the whole file: where indices start, which
+        columns are numbers, what the labels are.
+    """
+
+    n_rows: int
+    n_features: int | None
+    classes: "NDArray[Any] | None"
+    reading: dict[str, Any]
+
+    @property
+    def zero_based(self) -> bool | None:
+        """Whether indices of a svmlight file start from 0; None for other files."""
+        return self.reading.get("zero_based")

@@ -1,0 +1,117 @@
+"""Writes the model files of this folder, which every later version has to read.
+
+``python tests/golden/make_golden.py`` adds those that are not there yet; a file that is there is
+never written again.
+"""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.datasets import load_iris
+from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer, TfidfVectorizer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, Normalizer, StandardScaler
+
+from polymargin import Bisection, KernelSVM, LinearSVM
+from polymargin.files import Checkpoint, data_hash, save, write_checkpoint
+from polymargin.files._model import FORMAT
+from polymargin.preprocessing import ColumnEncoder, Scaler
+
+FOLDER = Path(__file__).parent
+TEXTS = ["the cat sat", "a dog ran home", "der Löwe schlief", "cats, dogs", "löwe ran"] * 2
+TOPICS = np.array(["cat", "dog", "löwe", "cat", "löwe"] * 2, dtype=object)
+
+
+def golden_models() -> dict[str, tuple[Any, Any]]:
+    """Models by name, with rows to score."""
+    X, y = load_iris(return_X_y=True)
+    X, y = X[::5] - 3.0, y[::5]
+    names = np.array(["setosa", "versicolor", "virginica"])
+    few = X * (np.abs(X) > 1.5)
+    columns = SimpleNamespace(
+        names=("size", "colour"),
+        values=(X[:, 0], np.array(["red", "grün", None] * 10, dtype=object)),
+    )
+    options: dict[str, Any] = {"tol": 1e-4, "random_state": 0}
+    stream = LinearSVM("llw", C=0.1, random_state=0)
+    for part in (slice(0, 15), slice(15, 30)):
+        stream.partial_fit(X[part], y[part], classes=[0, 1, 2])
+    return {
+        "linear-dense": (LinearSVM("ww", **options).fit(X, names[y]), X),
+        "linear-single": (
+            LinearSVM("cs", class_weight={0: 2.0}, block_solver=Bisection(tol=1e-6), **options)
+            .fit(X.astype(np.float32), y > 0),
+            X.astype(np.float32),
+        ),
+        "linear-sparse": (LinearSVM("ovr", weights="sparse", **options).fit(few, y), few),
+        "linear-stream": (stream, X),
+        "kernel-rbf-duals": (
+            KernelSVM("cs", C=2.0, gamma=0.3, **options).fit(X, y, np.arange(30) % 4.0), X
+        ),
+        "kernel-poly-sparse": (
+            KernelSVM("llw", kernel="poly", gamma=0.1, coef0=1.0, fit_intercept=True, **options)
+            .fit(sparse.csr_array(few), y.astype(np.float64)),
+            few,
+        ),
+        "kernel-laplacian": (KernelSVM(kernel="laplacian", **options).fit(X, y), X),
+        "kernel-precomputed": (KernelSVM(kernel="precomputed", **options).fit(X @ X.T, y), X @ X.T),
+        "pipeline-scaler": (
+            make_pipeline(Scaler("standard"), Normalizer(), KernelSVM(**options)).fit(X, y), X
+        ),
+        "pipeline-sklearn-scalers": (
+            make_pipeline(StandardScaler(), MinMaxScaler((0, 2)), LinearSVM(**options)).fit(X, y),
+            X,
+        ),
+        "pipeline-columns": (
+            make_pipeline(ColumnEncoder(), Scaler(), LinearSVM(**options)).fit(columns, y), columns
+        ),
+        "pipeline-hashing": (
+            make_pipeline(
+                HashingVectorizer(n_features=32, alternate_sign=False, ngram_range=(1, 2)),
+                TfidfTransformer(),
+                LinearSVM(weights="sparse", **options),
+            ).fit(TEXTS, TOPICS),
+            TEXTS,
+        ),
+        "pipeline-tfidf": (
+            make_pipeline(TfidfVectorizer(stop_words=["the"]), LinearSVM(**options))
+            .fit(TEXTS, TOPICS),
+            TEXTS,
+        ),
+    }  # fmt: skip
+
+
+def as_json(X: Any) -> Any:
+    """Rows as plain values; `rows_of` in the test makes them rows again."""
+    if isinstance(X, list):
+        return {"texts": X}
+    if isinstance(X, np.ndarray):
+        return {"dtype": X.dtype.name, "rows": X.tolist()}
+    return {"names": X.names, "columns": [values.tolist() for values in X.values]}
+
+
+def main() -> None:
+    for name, (model, X) in golden_models().items():
+        file = FOLDER / f"v{FORMAT[0]}-{name}.safetensors"
+        if file.exists():
+            continue
+        save(model, file, data_hash=data_hash(X), reading={"format": "none"})
+        expected = {
+            "X": as_json(X),
+            "decisions": model.decision_function(X).tolist(),
+            "labels": model.predict(X).tolist(),
+        }
+        text = json.dumps(expected, ensure_ascii=False, separators=(",", ":"))
+        file.with_suffix(".json").write_text(text + "\n", encoding="utf-8")
+    file = FOLDER / f"v{FORMAT[0]}-checkpoint.safetensors"
+    if not file.exists():
+        model, _ = golden_models()["kernel-rbf-duals"]
+        write_checkpoint(file, Checkpoint.of(model, seconds=1.5, epochs=2.0, data_hash="00"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,91 @@
+"""Dual variables taken while a fit runs: another fit goes on from them."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from polymargin import KernelSVM, LinearSVM
+from polymargin._fit import DualState
+
+EXACT: dict[str, Any] = {"tol": 1e-7, "max_iter": 10**6, "random_state": 0}
+
+
+class Recorder:
+    """Wants the dual variables after every check."""
+
+    def __init__(self) -> None:
+        self.states: list[DualState] = []
+
+    def is_due(self) -> bool:
+        return True
+
+    def keep(self, state: DualState) -> None:
+        self.states.append(state)
+
+
+ESTIMATORS = [
+    LinearSVM("ww", **EXACT),
+    LinearSVM("cs", C=10.0, **EXACT),
+    KernelSVM("ww", C=10.0, **EXACT),
+    KernelSVM("llw", **EXACT),
+    KernelSVM("ww", C=10.0, solver="s2do", **EXACT),
+    KernelSVM("cs", solver="crammer-singer", **EXACT),
+]
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_every_state_is_a_start(estimator: Any, dtype: Any, crowd: tuple[Any, Any]) -> None:
+    X, y = crowd[0].astype(dtype), crowd[1]
+    tol = 1e-7 if dtype == np.float64 else 1e-4
+    model = clone(estimator).set_params(tol=tol)
+    model._keeper = recorder = Recorder()
+    model.fit(X, y)
+    assert len(recorder.states) == len(model.history_)
+    for state in recorder.states[:: max(1, len(recorder.states) // 4)]:
+        resumed = clone(estimator).set_params(tol=tol, warm_start=True)
+        resumed._dual_state = state
+        resumed.fit(X, y)
+        assert resumed.converged_
+        assert resumed.primal_objective_ == pytest.approx(model.primal_objective_, rel=2 * tol)
+        # No worse than where the state was taken.
+        start = model.history_["dual"][0]
+        assert resumed.history_["dual"][0] >= start - 0.01 * tol * abs(start)
+
+
+def test_states_of_examples_set_aside_are_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While a part is solved alone, its variables are those of the whole problem."""
+    from polymargin._processor import Processor
+
+    monkeypatch.setattr(Processor, "pays_to_shrink", lambda self, n_active: True)
+    random = np.random.default_rng(0)
+    y = random.integers(4, size=1500)
+    X = random.normal(size=(1500, 2)) + 2.5 * np.c_[y % 2, y // 2]
+    model = KernelSVM(C=1.0, gamma=0.5, **EXACT)
+    model._keeper = recorder = Recorder()
+    model.fit(X, y)
+    assert np.any(model.history_["active"] < 1500)
+    kernel = KernelSVM(C=1.0, gamma=0.5, kernel="rbf", warm_start=True, max_iter=1, tol=1e-7)
+    for state, check in zip(recorder.states, model.history_, strict=True):
+        if check["active"] == 1500:
+            continue
+        resumed = clone(kernel)
+        resumed._dual_state = state
+        with pytest.warns(UserWarning, match="stopped after"):
+            resumed.fit(X, y)
+        # The dual objective of the whole is known while examples are set aside.
+        assert resumed.history_["dual"][0] == pytest.approx(check["dual"], rel=1e-9)
+        break
+
+
+def test_an_error_of_the_keeper_ends_the_fit(blobs: tuple[Any, Any]) -> None:
+    class Broken(Recorder):
+        def keep(self, state: DualState) -> None:
+            raise OSError("the disk is full")
+
+    for model in (LinearSVM(**EXACT), KernelSVM(**EXACT), KernelSVM(solver="s2do", **EXACT)):
+        model._keeper = Broken()
+        with pytest.raises(OSError, match="the disk is full"):
+            model.fit(*blobs)

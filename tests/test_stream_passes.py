@@ -1,0 +1,199 @@
+"""Streams that are read several times: the duals of the last pass make it the same problem."""
+
+import resource
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import fit_linear
+from scipy import sparse
+
+from polymargin import LinearSVM
+from polymargin._scratch import DualScratch
+from polymargin._simd import core
+from polymargin.errors import DataError
+from polymargin.streams import Batches, fit_stream
+
+
+def in_batches(X: Any, y: Any, size: int = 17) -> Batches:
+    def batches() -> Iterator[tuple[Any, Any]]:
+        for first in range(0, len(y), size):
+            yield X[first : first + size], y[first : first + size]
+
+    return batches
+
+
+@pytest.mark.parametrize("as_rows", [np.asarray, sparse.csr_array])
+def test_many_passes_reach_the_optimum(machine: str, blobs: tuple[Any, Any], as_rows: Any) -> None:
+    X, y = blobs
+    optimum = fit_linear(X, y, machine, C=0.05).primal_objective_
+    model = fit_stream(
+        LinearSVM(machine, C=0.05, tol=1e-2), in_batches(as_rows(X), y), np.unique(y), passes=300
+    )
+    assert model.dual_gap_ <= 1e-2
+    assert model.converged_
+    assert model.dual_objective_ <= optimum * (1 + 1e-7)
+    assert model.primal_objective_ >= optimum * (1 - 1e-7)
+    assert model.primal_objective_ == pytest.approx(optimum, rel=1e-2)
+
+
+def test_certificate_is_that_of_the_weights(machine: str, blobs: tuple[Any, Any]) -> None:
+    X, y = blobs
+    model = fit_stream(LinearSVM(machine, C=0.1), in_batches(X, y), np.unique(y), passes=3)
+    again = fit_linear(X, y, machine, C=0.1, tol=1e-9)
+    # P is a bound wherever the weights are; D too, and both are far from the optimum here.
+    assert model.dual_objective_ < again.dual_objective_ < model.primal_objective_
+    assert model.n_iter_ == 3
+    assert model.history_["epoch"].tolist() == [3.0]
+
+
+def test_one_pass_is_partial_fit(machine: str, blobs: tuple[Any, Any]) -> None:
+    X, y = blobs
+    by_batches = LinearSVM(machine, C=0.1, random_state=0)
+    for X_part, y_part in in_batches(X, y)():
+        by_batches.partial_fit(X_part, y_part, classes=np.unique(y))
+    model = fit_stream(LinearSVM(machine, C=0.1, random_state=0), in_batches(X, y), np.unique(y))
+    np.testing.assert_array_equal(model.coef_, by_batches.coef_)
+    assert not hasattr(model, "dual_gap_")
+    assert model.n_samples_seen_ == len(y)
+    model.partial_fit(X, y)
+    assert model.n_samples_seen_ == 2 * len(y)
+
+
+def test_batches_do_not_matter(blobs: tuple[Any, Any]) -> None:
+    X, y = blobs
+    coefs = [
+        fit_stream(LinearSVM(random_state=0), in_batches(X, y, size), np.unique(y), passes=4).coef_
+        for size in (1, 7, 1000)
+    ]
+    for coef in coefs[1:]:
+        np.testing.assert_array_equal(coef, coefs[0])
+
+
+def test_a_file_that_changes_between_passes_is_noticed(blobs: tuple[Any, Any]) -> None:
+    X, y = blobs
+    sizes = iter([len(y), len(y) - 5])
+
+    def shrinking() -> Iterator[tuple[Any, Any]]:
+        n = next(sizes)
+        yield from in_batches(X[:n], y[:n])()
+
+    with pytest.raises(DataError, match="has changed"):
+        fit_stream(LinearSVM(), shrinking, np.unique(y), passes=2)
+    sizes = iter([len(y), len(y) - len(y) % 17])
+    with pytest.raises(DataError, match="fewer rows"):
+        fit_stream(LinearSVM(), shrinking, np.unique(y), passes=2)
+
+
+@pytest.mark.parametrize(
+    ("params", "arguments", "message"),
+    [
+        ({}, {"passes": 0}, "at least one"),
+        ({}, {"classes": [1]}, "at least two"),
+        ({}, {"classes": [0, 1]}, "not in classes: \\[2\\]"),
+        ({"class_weight": "balanced"}, {}, "needs all labels"),
+        ({"class_weight": {0: 0.0}}, {}, "positive weight"),
+        ({"C": -1}, {}, "C"),
+    ],
+)
+def test_what_cannot_be_is_refused(
+    blobs: tuple[Any, Any], params: Any, arguments: Any, message: str
+) -> None:
+    X, y = blobs
+    with pytest.raises(ValueError, match=message):
+        fit_stream(LinearSVM(**params), in_batches(X, y), **({"classes": np.unique(y)} | arguments))
+
+
+def test_nothing_to_read() -> None:
+    for passes in (1, 2):
+        with pytest.raises(DataError, match="no rows"):
+            fit_stream(LinearSVM(), lambda: iter([]), [0, 1], passes=passes)
+
+
+def test_an_interrupt_leaves_what_was_reached(blobs: tuple[Any, Any]) -> None:
+    X, y = blobs
+    model = LinearSVM()
+
+    def stop(number: int, seen: int) -> None:
+        if number == 1:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fit_stream(model, in_batches(X, y), np.unique(y), passes=5, on_batch=stop)
+    assert model.predict(X).shape == y.shape
+    assert model.n_samples_seen_ == len(y) + 17
+
+
+@pytest.mark.parametrize("n_classes", [3, 40, 300])
+def test_scratch_gives_back_what_it_was_given(n_classes: int, tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    passes = []
+    with DualScratch(n_classes, np.dtype(np.float64), tmp_path) as scratch:
+        for _ in range(3):
+            for n_rows, expected in passes or [(n, None) for n in (5, 0, 70)]:
+                duals = scratch.read(n_rows)
+                if expected is None:
+                    assert duals.nnz == 0
+                else:
+                    for one, other in zip(duals.__getstate__(), expected, strict=True):
+                        np.testing.assert_array_equal(one, other)
+            passes = []
+            scratch.rewind()
+            for n_rows in (5, 0, 70):
+                dense = np.where(
+                    random.random((n_rows, n_classes)) < 0.1, random.random((n_rows, n_classes)), 0
+                )
+                rows = sparse.csr_array(dense)
+                state = (
+                    n_classes,
+                    rows.indptr.astype(np.int64),
+                    rows.indices.astype(np.int32),
+                    rows.data,
+                )
+                duals = core.Duals.__new__(core.Duals)
+                duals.__setstate__(state)
+                scratch.write(duals)
+                passes.append((n_rows, state))
+            if scratch.n_passes:
+                scratch._last._at = scratch._last.n_used
+            scratch.end_pass()
+    assert not list(tmp_path.iterdir())
+
+
+_BOUNDED = """
+import resource, sys
+import numpy as np
+from polymargin import LinearSVM
+from polymargin.streams import fit_stream
+
+n_batches = int(sys.argv[1])
+
+def batches():
+    for number in range(n_batches):
+        random = np.random.default_rng(number)
+        y = random.integers(10, size=2000)
+        yield random.normal(size=(2000, 20)) + 0.1 * y[:, None], y
+
+fit_stream(LinearSVM(C=1.0), batches, range(10), passes=2)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+def test_memory_does_not_grow_with_the_rows() -> None:
+    """The duals of the longer stream alone take 60 MB."""
+    assert resource.RLIMIT_AS  # a system that can tell
+
+    def peak(n_batches: int) -> int:
+        run = subprocess.run(
+            [sys.executable, "-c", _BOUNDED, str(n_batches)],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return int(run.stdout)
+
+    assert peak(400) - peak(10) < 45_000  # kB; two windows of what is not yet let go
