@@ -18,6 +18,8 @@ class MachineInfo:
     relative: bool  # rows e_y - e_c; else absolute rows
     zero_sum: bool
     simplex: bool  # joined by "max"; else "sum"
+    weight_other: float  # of the hinges of other classes in a sum, and of the own class
+    weight_own: float
     block_solvers: list[str]  # those defined for this machine, default first
 
 def machines() -> list[MachineInfo]: ...

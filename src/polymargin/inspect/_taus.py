@@ -12,9 +12,8 @@ from polymargin.inspect._subject import Subject
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_ROUNDING = 1e-4  # in units of C_i
+_ROUNDING = 1e-4  # in units of the bound
 _BLOCK_ENTRIES = 1 << 20  # of dual vectors at a time
-_BOX_SHARE = {"rm": 0.5}  # bound of a dual variable in units of C_i, where it is not 1
 _LEAST_ETA = 0.005  # what rounds to 0.00 is not listed
 
 
@@ -54,14 +53,15 @@ def make_taus(
         others = block.total(block.beta)
         own_hinge = 0.0 if machine.relative else block.total(np.where(block.is_own, block.tau, 0))
         if machine.simplex:
-            used, bound = others + own_hinge, 1.0
+            used = others + own_hinge
             share[entries] = block.beta
             on_own[part] = np.clip(1.0 - others, 0.0, 1.0)
         else:
-            used = np.maximum(block.largest(block.beta), own_hinge)
-            bound = _BOX_SHARE.get(machine.name, 1.0)
+            used = np.maximum(
+                block.largest(block.beta) / machine.weight_other, own_hinge / machine.weight_own
+            )
             share[entries] = block.beta / np.where(others > 0, others, 1.0)[block.i]
-        bounded[part] = used >= (1 - _ROUNDING) * bound
+        bounded[part] = used >= 1 - _ROUNDING
     eta = sparse.csr_array((share, duals.indices, duals.indptr), shape=duals.shape)
     return Taus(own, norm, eta, on_own, bounded)
 
