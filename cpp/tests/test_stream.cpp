@@ -4,7 +4,12 @@
 namespace polymargin::testing {
 namespace {
 
-Duals<float>* const no_duals = nullptr;
+// Without dual variables.
+template <class Rows, class T = typename Rows::value_type>
+std::size_t visit_once(const LinearProblem<Rows>& problem, const LinearOptions& options,
+                       Weights<T>& weights, const Observer& observer = {}) {
+    return train_stream<Rows, T>(problem, options, weights, nullptr, observer);
+}
 
 // After one example the stream has solved the whole problem.
 TEST(stream, one_example_is_solved_exactly) {
@@ -17,7 +22,7 @@ TEST(stream, one_example_is_solved_exactly) {
                 const auto problem = data.problem(rows, machine);
                 const auto expected = fit(problem, tight(shape));
                 Weights<typename Rows::value_type> weights(problem.weight_rows(), k);
-                train_stream(problem, tight(shape), weights, no_duals, {});
+                visit_once(problem, tight(shape), weights);
                 if (machine.zero_sum) weights.centre();
                 CHECK_CLOSE(primal_of(problem, weights), expected.outcome.certificate.primal, 2e-6);
             });
@@ -35,7 +40,7 @@ TEST(stream, batches_continue_each_other) {
             context() = describe(machine, shape, false);
             const Dense all = data.rows<Dense>();
             Weights<float> whole(shape.d + 1, k), parts(shape.d + 1, k);
-            train_stream(data.problem(all, machine), tight(shape), whole, no_duals, {});
+            visit_once(data.problem(all, machine), tight(shape), whole);
             for (std::size_t first = 0; first < shape.n; first += 30) {
                 const std::size_t count = std::min<std::size_t>(30, shape.n - first);
                 const Dense batch(data.values.data() + first * shape.d, count, shape.d, d, 1);
@@ -46,7 +51,7 @@ TEST(stream, batches_continue_each_other) {
                     k,
                     machine,
                     true};
-                train_stream(problem, tight(shape), parts, no_duals, {});
+                visit_once(problem, tight(shape), parts);
             }
             for (std::size_t j = 0; j <= shape.d; ++j) {
                 CHECK(std::equal(whole.row(j), whole.row(j) + k, parts.row(j)));
@@ -64,7 +69,7 @@ TEST(stream, one_pass_learns) {
             context() = describe(machine, shape, Rows::is_sparse);
             const auto problem = data.problem(rows, machine);
             Weights<typename Rows::value_type> weights(problem.weight_rows(), shape.k);
-            train_stream(problem, tight(shape), weights, no_duals, {});
+            visit_once(problem, tight(shape), weights);
             std::size_t correct = 0;
             for (std::size_t i = 0; i < shape.n; ++i) {
                 const std::vector<double> f = scores_of(problem, weights, i);
@@ -85,10 +90,11 @@ TEST(stream, passes_with_duals_reach_the_optimum) {
                 context() = describe(machine, shape, Rows::is_sparse);
                 const auto problem = data.problem(rows, machine);
                 const auto expected = fit(problem, tight(shape));
-                Weights<float> weights(problem.weight_rows(), k);
-                Duals<float> kept(shape.n, k);
+                using T = typename Rows::value_type;
+                Weights<T> weights(problem.weight_rows(), k);
+                Duals<T> kept(shape.n, k);
                 for (int pass = 0; pass < 300; ++pass) {
-                    train_stream(problem, tight(shape), weights, &kept, {});
+                    train_stream<Rows, T>(problem, tight(shape), weights, &kept, {});
                 }
                 if (machine.zero_sum) weights.centre();
                 CHECK_CLOSE(primal_of(problem, weights), expected.outcome.certificate.primal, 1e-3);
@@ -109,7 +115,7 @@ TEST(stream, can_be_interrupted) {
     const Observer observer{.on_check = nullptr, .interrupted = [&] { return ++asked == 1; }};
     Weights<float> weights(shape.d + 1, shape.k);
     const std::size_t seen =
-        train_stream(data.problem(rows, machines::ww), tight(shape), weights, no_duals, observer);
+        visit_once(data.problem(rows, machines::ww), tight(shape), weights, observer);
     CHECK(asked == 1);
     CHECK(seen == 1024);
 }
