@@ -8,6 +8,7 @@ from conftest import MACHINES, fit_linear
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.datasets import load_iris, make_blobs
 from sklearn.feature_extraction.text import (
     CountVectorizer,
@@ -16,6 +17,7 @@ from sklearn.feature_extraction.text import (
     TfidfVectorizer,
 )
 from sklearn.metrics import confusion_matrix
+from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, scale
 
@@ -313,3 +315,37 @@ def test_digits_of_figure_four(load_data: Any) -> None:
     table = support_patterns(model, X.toarray(), y[:5000], max_rows=50)
     assert (table["margin"] < 1).all()
     assert table["bounded"].all()
+
+
+@pytest.mark.parametrize("kernel", [None, "rbf", "precomputed"])
+def test_held_out_margins_are_those_of_models_without_the_row(kernel: str | None) -> None:
+    X, y = make_blobs(120, 4, centers=3, cluster_std=2.0, random_state=0)
+    weight = np.linspace(0.5, 1.5, len(y))
+    if kernel is None:
+        model: Any = LinearSVM("cs", tol=1e-6, random_state=0)
+    else:
+        model = KernelSVM("ww", kernel=kernel, gamma=0.1, tol=1e-6, random_state=0)
+    rows = X @ X.T if kernel == "precomputed" else X
+    model.fit(rows, y, weight)
+    table = suspicious_labels(
+        model, rows, y, by="held-out", sample_weight=weight, max_rows=None
+    ).set_index("row")
+    train, held = next(StratifiedKFold(5, shuffle=True, random_state=0).split(X, y))
+    columns = train if kernel == "precomputed" else slice(None)
+    other = clone(model).fit(rows[train][:, columns], y[train], weight[train])
+    scores = other.class_scores(rows[held][:, columns])
+    own = scores[np.arange(len(held)), y[held]].copy()
+    scores[np.arange(len(held)), y[held]] = -np.inf
+    np.testing.assert_allclose(table.loc[held, "margin"], own - scores.max(axis=1), rtol=1e-9)
+    assert table["margin"].is_monotonic_increasing
+
+
+def test_held_out_rows_of_rare_classes_come_last() -> None:
+    X = np.r_[np.zeros((10, 1)), np.ones((10, 1)), [[2.0]]]
+    y = np.r_[np.zeros(10), np.ones(10), [2]]
+    model = LinearSVM(random_state=0).fit(X, y)
+    table = suspicious_labels(model, X, y, by="held-out", max_rows=None)
+    assert table["row"].iloc[-1] == 20
+    assert np.isnan(table["margin"].iloc[-1])
+    with pytest.raises(ValueError, match="at least 5 rows"):
+        suspicious_labels(model, X[[0, 10, 20]], y[[0, 10, 20]], by="held-out")

@@ -1,17 +1,18 @@
 """Support patterns and suspicious labels: what the dual variables say of single rows."""
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
 from polymargin.errors import require
+from polymargin.inspect._held_out import score_held_out
 from polymargin.inspect._subject import Scored, Subject, find_subject, score_rows
 from polymargin.inspect._taus import Taus, eta_texts, make_taus
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-Ranking = Literal["tau", "margin"]
+Ranking = Literal["tau", "margin", "held-out"]
 
 # Norms that differ by less are equal: single precision leaves such differences between examples
 # at the same bound.
@@ -124,10 +125,12 @@ def suspicious_labels(
         Fitted.
     X, y : the training data
         All rows, in the order of `fit`; X is what the model or the pipeline takes.
-    by : {"tau", "margin"}, default=None
+    by : {"tau", "margin", "held-out"}, default=None
         ``"tau"``: by falling ‖tau‖, of equals the smallest margin first. ``"margin"``: by the
-        margin alone, which needs no dual variables. None is ``"margin"`` where ‖tau‖ says
-        little (LLW, ATS, RM, OVR) or is not there, else ``"tau"``.
+        margin alone, which needs no dual variables. ``"held-out"``: by the margin that a model
+        gives the row without having seen it, which takes five fits and finds most, with kernels
+        above all. None is ``"margin"`` where ‖tau‖ says little (LLW, ATS, RM, OVR) or is not
+        there, else ``"tau"``.
     sample_weight : array-like of shape (n,), default=None
         The weights given to `fit`.
     max_rows : int, default=100
@@ -137,8 +140,8 @@ def suspicious_labels(
     -------
     suspects : pandas.DataFrame
         ``row`` (from 0), ``label``, ``suggested`` (the other label of the largest score),
-        ``tau_norm`` (not with ``"margin"``), ``margin`` and ``error``. With ``"tau"`` the list
-        ends with the last support pattern.
+        ``tau_norm`` (with ``"tau"``), ``margin`` and ``error``, the last three by held-out models
+        with ``"held-out"``. With ``"tau"`` the list ends with the last support pattern.
 
     Examples
     --------
@@ -156,7 +159,10 @@ def suspicious_labels(
     subject = find_subject(model)
     by = check_ranking(by, subject)
     rows = subject.rows(X)
-    scored = score_rows(subject, rows, y)
+    if by == "held-out":
+        scored = score_held_out(subject, rows, y, sample_weight)
+    else:
+        scored = score_rows(subject, rows, y)
     taus = make_taus(subject, rows, y, scored.own, sample_weight) if by == "tau" else None
     order = suspects(scored, taus)[:max_rows]
     return pandas.DataFrame(suspect_columns(subject, scored, taus, order))
@@ -165,8 +171,8 @@ def suspicious_labels(
 def check_ranking(by: str | None, subject: Subject) -> Ranking:
     if by is None:
         return default_ranking(subject)
-    if by not in ("tau", "margin"):
-        raise ValueError(f"by has to be 'tau', 'margin' or None, not {by!r}")
+    if by not in get_args(Ranking):
+        raise ValueError(f"by has to be 'tau', 'margin', 'held-out' or None, not {by!r}")
     return by  # type: ignore[return-value]
 
 

@@ -59,7 +59,7 @@ def report(
         Names of the features as the estimator sees them; None asks pipeline and model.
     sample_weight : array-like of shape (n,), default=None
         The weights given to `fit`.
-    by : {"tau", "margin"}, default=None
+    by : {"tau", "margin", "held-out"}, default=None
         Ranking of suspicious labels, see `suspicious_labels`.
     title : str, default=None
         Heading of the report.

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from polymargin.inspect._features import Names, find_names
+from polymargin.inspect._held_out import score_held_out
 from polymargin.inspect._patterns import Ranking, check_ranking, rank, suspects
 from polymargin.inspect._pictures import check_image_shape
 from polymargin.inspect._subject import (
@@ -36,6 +37,7 @@ class ReportData:
     rows: Any  # as the estimator sees it
     y: "NDArray[Any]"
     scored: Scored
+    judged: Scored  # what suspicious labels are ranked by: `scored`, or by held-out models
     taus: Taus | None
     by: Ranking
     tested: Scored | None
@@ -53,7 +55,7 @@ class ReportData:
     @property
     def suspicious(self) -> "NDArray[np.int64]":
         taus = self.taus if self.by == "tau" else None
-        return suspects(self.scored, taus)[: self.max_patterns]
+        return suspects(self.judged, taus)[: self.max_patterns]
 
     @property
     def patterns(self) -> "NDArray[np.int64]":
@@ -107,6 +109,9 @@ def gather(
         rows = sparse.csr_array(rows)
     scored = score_rows(subject, rows, y)
     by = check_ranking(by, subject)
+    judged = scored
+    if by == "held-out":
+        judged = score_held_out(subject, rows, y, sample_weight)
     taus = None
     if subject.has_duals:
         taus = make_taus(subject, rows, y, scored.own, sample_weight)
@@ -123,6 +128,7 @@ def gather(
         rows=rows,
         y=np.asarray(y),
         scored=scored,
+        judged=judged,
         taus=taus,
         by=by,
         tested=None if X_test is None else score_rows(subject, subject.rows(X_test), y_test),

@@ -21,7 +21,7 @@ class Section:
 
 
 def suspicious_section(data: ReportData, shown: dict[int, str]) -> Section:
-    classes, scored = data.subject.classes, data.scored
+    classes, scored = data.subject.classes, data.judged
     columns = [
         Column("row", "number", "Number of the row, from 0."),
         Column("label", "text", "The label that the row has."),
@@ -44,7 +44,11 @@ def suspicious_section(data: ReportData, shown: dict[int, str]) -> Section:
         if by_tau and data.taus is not None:
             cells.append(Cell(number(data.taus.norm[i]), data.taus.norm[i]))
         rows.append(Row(cells, int(scored.own[i])))
-    how = "largest ‖τ‖ first, of equals the smallest margin" if by_tau else "smallest margin first"
+    how = {
+        "tau": "largest ‖τ‖ first, of equals the smallest margin",
+        "margin": "smallest margin first",
+        "held-out": "smallest margin by a model that was trained without the row first",
+    }[data.by]
     lead = (
         f"Training rows whose label looks wrong, {how}. Look at each before you change it: rare "
         "and difficult rows are here as well."
