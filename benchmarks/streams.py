@@ -104,8 +104,8 @@ def report(rows: list[dict[str, Any]], C: float) -> None:
         "",
         f"`python -m benchmarks.streams -C {C:g}`: wordlang18, WW, character 1- to 4-grams inside "
         "words hashed to 2^18 features; the command line as a whole, reading and vectorising "
-        "included. Several passes are followed by one more that computes the gap; the peak is that of "
-        "the process, of which Python with its libraries takes about 170 MB and the weights 38 MB.",
+        "included. Several passes are followed by one more that computes the gap; the peak is that "
+        "of the process, of which Python and its libraries take about 190 MB, the weights 38 MB.",
         "",
         table(
             ["training", "rows", "accuracy", "gap", "CPU s", "wall s", "peak MB"],
