@@ -1,4 +1,4 @@
-"""The documentation: its code runs, its worked example compiles, its pages build."""
+"""The documentation: its code and commands run, its example compiles, its pages build."""
 
 from __future__ import annotations
 
@@ -16,11 +16,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from docs_console import Console, is_alike
 from scipy.optimize import minimize
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 DOCS = REPOSITORY / "docs"
+DATA = REPOSITORY / "src/polymargin/data"
 PAGES = sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.parts)
+PAGES.append(REPOSITORY / "README.md")
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 FENCE = re.compile(
@@ -85,13 +88,77 @@ def run(block: CodeBlock, page: Path, names: dict[str, Any]) -> None:
     assert runner.failures == 0, "".join(report)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
-def test_python_of_page_runs(page: Path) -> None:
+def as_parameter(page: Path) -> Any:
+    """Commands start slowly, so that pages with many of them are slow."""
+    n_commands = page.read_text(encoding="utf-8").count("\n$ polymargin")
+    marks = [pytest.mark.slow] if n_commands > 3 else []
+    return pytest.param(page, id=str(page.relative_to(REPOSITORY)), marks=marks)
+
+
+@pytest.mark.parametrize("page", [as_parameter(page) for page in PAGES])
+def test_code_of_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python and command lines in order, in a folder with the bundled data."""
+    blocks = [block for block in code_blocks(page) if block.language in ("python", "console")]
+    if any(block.language == "console" for block in blocks):
+        for file in DATA.glob("*.svm.xz"):
+            shutil.copy(file, tmp_path)
+    monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {"__name__": "__main__"}
-    blocks = [block for block in code_blocks(page) if block.language == "python"]
+    console = Console(tmp_path)
     for block in blocks:
-        if is_met(block.requirement):
+        if not is_met(block.requirement):
+            continue
+        if block.language == "python":
             run(block, page, names)
+        else:
+            console.run(block.code, str(page.relative_to(REPOSITORY)), block.line)
+    console.end()
+
+
+def run_console(code: str, folder: Path) -> None:
+    console = Console(folder)
+    console.run(code, "page.md", 1)
+    console.end()
+
+
+@pytest.mark.parametrize(
+    ("code", "complaint"),
+    [
+        ("$ polymargin info nothing.safetensors\n", "status 3"),
+        ("$ polymargin info nothing.safetensors\n$ echo $?\n2\n", "shown"),
+        ("$ polymargin --version\nanother program\n", "shown"),
+        ("$ echo one | cat\ntwo\n", "shown"),
+        ("$ false\n$ true\n", "status 1"),
+        ("no prompt\n", "starts with"),
+    ],
+)
+def test_wrong_command_lines_are_noticed(code: str, complaint: str, tmp_path: Path) -> None:
+    with pytest.raises(AssertionError, match=complaint):
+        run_console(code, tmp_path)
+
+
+def test_announced_failures_are_fine(tmp_path: Path) -> None:
+    run_console("$ polymargin info nothing.safetensors\n$ echo $?\n3\n", tmp_path)
+    run_console("$ echo a line; false\na ...\n$ echo $?\n1\n", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("shown", "printed", "alike"),
+    [
+        ("gap 6.77e-04", "gap  9.1e-04\n", True),
+        ("gap 6.77e-04", "gap 0.5", False),
+        ("... accuracy 84.05% ± 0.82%", "label\n accuracy 83.9% ± 0.81%", True),
+        ("... accuracy 84.05%", "accuracy 60.00%", False),
+        ("4,435 rows, 6 classes", "4,435 rows, 7 classes", False),
+        ("passes 102 in 0.14 s ...", "passes 99 in 71.5 s\nfile", True),
+        ("class ...", "classes 3", False),
+        ("a\n...\nb", "a b", True),
+        ("260 ...\n3 4 ...", "260 10\n3 4 5", True),
+        ("a b", "a b c", False),
+    ],
+)
+def test_output_is_compared(shown: str, printed: str, alike: bool) -> None:
+    assert is_alike(shown, printed) == alike
 
 
 def test_every_machine_and_block_solver_is_in_the_tables() -> None:
@@ -112,6 +179,18 @@ def test_every_machine_and_block_solver_is_in_the_tables() -> None:
             assert len(defined) == len(core.machines())
         else:
             assert set(re.findall(r"`(\w+)`", listed)) == defined
+
+
+def test_commands_and_exit_codes_are_in_the_tables() -> None:
+    from polymargin.cli import app
+    from polymargin.cli._exit import Exit
+
+    page = (DOCS / "guide/command-line.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| \[`(\w+)`\]\(#\w+\) \|", page, re.MULTILINE)
+    assert listed == [command.name for command in app.registered_commands]
+    assert re.findall(r"^## (\w+)$", page, re.MULTILINE) == listed
+    codes = re.findall(r"^\| (\d+) \|", page, re.MULTILINE)
+    assert [int(code) for code in codes] == sorted(Exit)
 
 
 @pytest.mark.slow
