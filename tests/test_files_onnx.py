@@ -14,8 +14,9 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, Standa
 
 from polymargin import KernelSVM, LinearSVM
 from polymargin.errors import MissingPackageError
-from polymargin.files import save_onnx
-from polymargin.preprocessing import Scaler
+from polymargin.files import load_liblinear, save_liblinear, save_onnx
+from polymargin.preprocessing import ColumnEncoder, Scaler
+from polymargin.readers import Columns
 
 KERNELS = ["linear", "rbf", "poly", "normalized-poly", "sigmoid", "laplacian"]
 
@@ -149,3 +150,31 @@ def test_a_missing_package(
     model = LinearSVM(tol=0.1, random_state=0).fit(*blobs)
     with pytest.raises(MissingPackageError, match=r"polymargin\[onnx\]"):
         save_onnx(model, file)
+
+
+def test_columns_of_numbers_are_rows(runtime: Any, blobs: tuple[Any, Any], tmp_path: Path) -> None:
+    X, y = blobs
+    columns = Columns(tuple("abcd"), tuple(X.T))
+    model = make_pipeline(ColumnEncoder(), Scaler(), LinearSVM(random_state=0)).fit(columns, y)
+    save_onnx(model, tmp_path / "model.onnx")
+    session = runtime.InferenceSession(tmp_path / "model.onnx")
+    scores = session.run(["scores"], {"X": X})[0]
+    np.testing.assert_allclose(scores, model.decision_function(columns), atol=1e-9)
+    save_liblinear(model, tmp_path / "model.txt")
+    again = load_liblinear(tmp_path / "model.txt")
+    np.testing.assert_allclose(again.class_scores(X), scores, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("encoder", "values"),
+    [
+        (ColumnEncoder(missing="mean"), np.arange(6.0)),
+        (ColumnEncoder(), np.array(list("ababab"), dtype=object)),
+    ],
+)
+def test_other_columns_are_refused(encoder: Any, values: Any, tmp_path: Path) -> None:
+    columns = Columns(("a",), (values,))
+    model = make_pipeline(encoder, LinearSVM(random_state=0)).fit(columns, [0, 1, 0, 1, 1, 0])
+    for write in (save_onnx, save_liblinear):
+        with pytest.raises(ValueError, match="ColumnEncoder"):
+            write(model, tmp_path / "model")

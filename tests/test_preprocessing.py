@@ -125,3 +125,17 @@ def test_text_in_a_column_of_numbers_is_refused() -> None:
     encoder = ColumnEncoder().fit(columns(a=[1.0, 2.0]))
     with pytest.raises(DataError, match="column 'a' holds text"):
         encoder.transform(columns(a=["one"]))
+
+
+@pytest.mark.parametrize("kind", PEERS)
+@pytest.mark.parametrize("as_rows", [np.asarray, sparse.csr_array])
+def test_rows_in_parts_are_scaled_like_all_at_once(kind: str, as_rows: Any) -> None:
+    X = np.random.default_rng(0).normal(1e6, 3.0, (97, 4))
+    X[:, 3] = 7.0
+    in_parts = Scaler(kind).fit(as_rows(X[:3] * 1000))  # forgotten by the next fit
+    in_parts.fit(as_rows(X[:10]))
+    for first in (10, 11, 60):
+        in_parts.partial_fit(as_rows(X[first : {10: 11, 11: 60, 60: 97}[first]]))
+    whole = Scaler(kind).fit(X)
+    np.testing.assert_allclose(in_parts.offset_, whole.offset_, rtol=1e-12)
+    np.testing.assert_allclose(in_parts.factor_, whole.factor_, rtol=1e-9)

@@ -1,5 +1,6 @@
 """What turns columns into numbers and numbers into numbers of like size, stored with the model."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -79,15 +80,36 @@ class Scaler(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         -------
         self : Scaler
         """
-        X = validate_data(self, X, accept_sparse="csr", dtype=_FLOATS)
-        if self.kind == "standard":
-            offset, width = _mean_and_deviation(X)
-        else:
-            low, high = min_max_axis(X, axis=0) if sparse.issparse(X) else (X.min(0), X.max(0))
-            low, high = low.astype(np.float64), high.astype(np.float64)
-            offset, width = low, high - low
-            if self.kind == "maxabs":
-                offset, width = np.zeros_like(low), np.maximum(np.abs(low), np.abs(high))
+        self.__dict__.pop("_seen", None)
+        return self._learn(X)
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def partial_fit(self, X: Any, y: Any = None) -> "Self":
+        """Learn from more rows; those of all calls since `fit` count together.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, d)
+            Rows.
+        y : None
+            Not used.
+
+        Returns
+        -------
+        self : Scaler
+        """
+        return self._learn(X)
+
+    def _learn(self, X: Any) -> "Self":
+        seen: _Ranges | None = getattr(self, "_seen", None)
+        X = validate_data(self, X, accept_sparse="csr", dtype=_FLOATS, reset=seen is None)
+        ranges = _Ranges.of(X) if seen is None else seen.with_others(_Ranges.of(X))
+        offset, width = ranges.low, ranges.high - ranges.low
+        if self.kind == "maxabs":
+            offset = np.zeros_like(offset)
+            width = np.maximum(np.abs(ranges.low), np.abs(ranges.high))
+        elif self.kind == "standard":
+            offset, width = ranges.mean, np.where(width > 0, np.sqrt(ranges.variance), 0.0)
         with np.errstate(divide="ignore", over="ignore"):
             factor = np.where(width > 0, 1 / width, 0.0 if self.kind != "maxabs" else 1.0)
         if not np.all(np.isfinite(factor) & np.isfinite(offset)):
@@ -95,6 +117,7 @@ class Scaler(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(
                 f"Feature {j} cannot be scaled in float64: its values differ by {width[j]:g}."
             )
+        self._seen = ranges
         self.offset_: NDArray[np.float64] = offset
         self.factor_: NDArray[np.float64] = factor
         return self
@@ -138,16 +161,40 @@ class Scaler(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(input_features, dtype=object)
 
 
-def _mean_and_deviation(X: Any) -> "tuple[NDArray[np.float64], NDArray[np.float64]]":
-    """Of each feature; the deviation of one that does not vary is exactly 0."""
-    if sparse.issparse(X):
-        mean, variance = mean_variance_axis(X.astype(np.float64), axis=0)
-        low, high = min_max_axis(X, axis=0)
-    else:
-        mean = X.mean(axis=0, dtype=np.float64)
-        variance = X.var(axis=0, dtype=np.float64)
-        low, high = X.min(axis=0), X.max(axis=0)
-    return mean, np.where(low < high, np.sqrt(variance), 0.0)
+@dataclass(frozen=True)
+class _Ranges:
+    """What rows say of each feature."""
+
+    n: int
+    low: "NDArray[np.float64]"
+    high: "NDArray[np.float64]"
+    mean: "NDArray[np.float64]"
+    variance: "NDArray[np.float64]"
+
+    @classmethod
+    def of(cls, X: Any) -> "_Ranges":
+        if sparse.issparse(X):
+            low, high = min_max_axis(X, axis=0)
+            mean, variance = mean_variance_axis(X.astype(np.float64), axis=0)
+        else:
+            low, high = X.min(axis=0), X.max(axis=0)
+            mean, variance = X.mean(axis=0, dtype=np.float64), X.var(axis=0, dtype=np.float64)
+        return cls(X.shape[0], low.astype(np.float64), high.astype(np.float64), mean, variance)
+
+    def with_others(self, other: "_Ranges") -> "_Ranges":
+        """Of both sets of rows together."""
+        n = self.n + other.n
+        share = other.n / n
+        distance = other.mean - self.mean
+        return _Ranges(
+            n,
+            np.minimum(self.low, other.low),
+            np.maximum(self.high, other.high),
+            self.mean + share * distance,
+            (1 - share) * self.variance
+            + share * other.variance
+            + share * (1 - share) * distance**2,
+        )
 
 
 class ColumnEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -214,6 +261,11 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             names += [name] if categories is None else [f"{name}={value}" for value in categories]
         self.feature_names_out_ = np.array(names, dtype=object)
         return self
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all columns are numbers that stay as they are."""
+        return self.missing == "error" and all(values is None for values in self.categories_)
 
     @property
     def kinds(self) -> dict[str, str]:

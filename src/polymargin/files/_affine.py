@@ -10,12 +10,21 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from polymargin._linear import LinearSVM
-from polymargin.preprocessing import Scaler
+from polymargin.preprocessing import ColumnEncoder, Scaler
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Shift = tuple["NDArray[np.float64]", "NDArray[np.float64]"]  # x' = factor x + shift
+
+
+def exported_steps(model: Any) -> list[tuple[str, Any]]:
+    """The steps of a model but for an encoder of columns that leaves numbers as they are."""
+    steps = model.steps if isinstance(model, Pipeline) else [("", model)]
+    first = steps[0][1]
+    if isinstance(first, ColumnEncoder) and hasattr(first, "names_") and first.is_plain:
+        return list(steps[1:])
+    return list(steps)
 
 
 def shift_of(step: Any) -> Shift | None:
@@ -56,7 +65,7 @@ _SHIFTS: dict[type[Any], Callable[[Any], Any]] = {
 
 def folded(model: Any) -> tuple[LinearSVM, "NDArray[np.float64]", "NDArray[np.float64]"]:
     """The estimator, weights (k, d) and constants (k,) of its scores of unscaled rows."""
-    steps = model.steps if isinstance(model, Pipeline) else [("", model)]
+    steps = exported_steps(model)
     estimator = steps[-1][1]
     if not isinstance(estimator, LinearSVM):
         raise ValueError(

@@ -13,6 +13,7 @@ from polymargin._kernel import KernelSVM
 from polymargin._linear import LinearSVM
 from polymargin._versions import version_of
 from polymargin.errors import require
+from polymargin.files._affine import exported_steps
 from polymargin.files._onnx_graph import Graph
 from polymargin.files._onnx_kernels import kernel_values
 from polymargin.files._onnx_steps import STEPS, add_step
@@ -54,7 +55,7 @@ def save_onnx(model: LinearSVM | KernelSVM | Pipeline, path: str | os.PathLike[s
     ...     save_onnx(model, os.path.join(folder, "model.onnx"))
     """
     onnx = require("onnx", extra="onnx", purpose="ONNX files")
-    steps = model.steps if isinstance(model, Pipeline) else [("", model)]
+    steps = exported_steps(model)
     estimator = steps[-1][1]
     _check(estimator, steps)
     coef: Any = estimator.coef_ if isinstance(estimator, LinearSVM) else estimator.dual_coef_
