@@ -35,6 +35,7 @@ numpydoc_xref_param_type = False
 
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
+copybutton_line_continuation_character = "\\"
 
 html_theme = "furo"
 html_title = "polymargin"

@@ -14,6 +14,7 @@ from conftest import DATA, MACHINES
 from sklearn.datasets import load_svmlight_file
 
 from polymargin import KernelSVM
+from polymargin.datasets import load_letter
 
 # file: rows in use, C, gamma
 SETS = {
@@ -53,3 +54,12 @@ def test_gap_closes(name: str, machine: str) -> None:
     assert model.converged_
     assert model.dual_gap_ <= tol
     assert model.dual_objective_ <= model.primal_objective_
+
+
+def test_kkt_rule_is_met_with_more_rows_than_a_working_set() -> None:
+    """Working sets by their gaps alone left variables near a bound that violate for ever."""
+    X, y, _, _ = load_letter()
+    model = KernelSVM(gamma=1.0, stopping="kkt", max_iter=2000, random_state=0)
+    model.fit(X[:5000], y[:5000])
+    assert model.converged_
+    assert len(model.history_) < 200
