@@ -2,14 +2,17 @@
 
 import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 
 from polymargin import __version__
-from polymargin.cli._exit import explained
+from polymargin.cli._console import complain, note, prepare_streams
+from polymargin.cli._exit import Exit, explained, interrupted
+from polymargin.cli._signals import orderly_termination
+from polymargin.cli._writing import writing
 
 _COMMANDS = (
     "train",
@@ -22,6 +25,9 @@ _COMMANDS = (
     "info",
     "demo",
 )
+
+# Typer has Click's classes under one name or another; all that it says of options derives from it.
+_UsageError: Any = typer.BadParameter.__base__
 
 app = typer.Typer(
     name="polymargin",
@@ -37,7 +43,11 @@ def _explained(command: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(command)
     def run(*arguments: Any, **options: Any) -> None:
         with explained():
-            command(*arguments, **options)
+            try:
+                command(*arguments, **options)
+            finally:
+                with writing("standard output"):
+                    sys.stdout.flush()
 
     return run
 
@@ -65,6 +75,26 @@ def _common(
     pass
 
 
-def main() -> None:
-    """Run the command line."""
-    sys.exit(app())
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run the command line and leave with its exit code."""
+    prepare_streams()
+    with orderly_termination(), explained():
+        try:
+            code = app(args=arguments, prog_name="polymargin", standalone_mode=False)
+        except _UsageError as error:
+            sys.exit(_refuse(error))
+        except typer.Abort:
+            complain("interrupted")
+            sys.exit(interrupted())
+        sys.exit(code if isinstance(code, int) else Exit.DONE)
+
+
+def _refuse(error: Any) -> Exit:
+    """Say what is wrong with the options; nothing at all given is answered with the help."""
+    if type(error).__name__ == "NoArgsIsHelpError":
+        error.show()
+        return Exit.USAGE
+    complain(error.format_message())
+    if error.ctx is not None:
+        note(f"{error.ctx.command_path} --help tells more")
+    return Exit.USAGE

@@ -1,11 +1,13 @@
 """Dual variables written to a file every few minutes, and taken up again."""
 
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from polymargin._machines import find_machine
 from polymargin._progress import RECORD
 from polymargin.cli._console import note, warn
 from polymargin.errors import ModelFileError
@@ -50,14 +52,45 @@ class CheckpointWriter:
         self._written = time.monotonic()
 
 
-def resume(path: Path, svm: "SVM", data_hash: str) -> float:
-    """Let the next fit go on from a checkpoint; the seconds that were spent before it."""
-    checkpoint = read_checkpoint(path)
-    if checkpoint.data_hash != data_hash:
-        raise ModelFileError(
-            f"{path}: the checkpoint belongs to other rows; train on the file it was made with, "
-            "scaled and turned into features the same way"
-        )
-    checkpoint.resume_into(svm)
-    note(f"resumed after {checkpoint.seconds:.0f} s of training")
-    return checkpoint.seconds
+@dataclass(frozen=True)
+class Resumed:
+    """A checkpoint to go on from."""
+
+    path: Path
+    checkpoint: Checkpoint
+
+    @classmethod
+    def read(cls, path: Path) -> "Resumed":
+        return cls(path, read_checkpoint(path))
+
+    @property
+    def kernel(self) -> str | None:
+        """None for a linear machine."""
+        return self.checkpoint.parameters.get("kernel")
+
+    def merge(self, given: "SVM", names: list[str], quiet: bool) -> "SVM":
+        """An estimator of the stored parameters, but for those of these names."""
+        stored = self.checkpoint.make_estimator()
+        if type(stored) is not type(given):
+            raise ModelFileError(f"{self.path} is the checkpoint of a linear machine")
+        before, now = stored.get_params(deep=False), given.get_params(deep=False)
+        for name in names:
+            if now[name] != before[name] and not quiet:
+                note(f"{name}={now[name]} in place of {before[name]} in {self.path}")
+        merged: SVM = stored.set_params(**{name: now[name] for name in names})
+        if find_machine(merged.machine).name != self.checkpoint.machine:
+            raise ModelFileError(
+                f"{self.path} is the checkpoint of machine {self.checkpoint.machine}; "
+                f"{merged.machine} cannot go on from it"
+            )
+        return merged
+
+    def start(self, svm: "SVM", data_hash: str) -> float:
+        """Let the next fit go on from here; the seconds that were spent before it."""
+        if self.checkpoint.data_hash != data_hash:
+            raise ModelFileError(
+                f"{self.path}: the checkpoint belongs to other rows; train on the file it was made "
+                "with, and give the same options on data and features, such as --scale"
+            )
+        self.checkpoint.resume_into(svm)
+        return self.checkpoint.seconds

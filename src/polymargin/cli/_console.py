@@ -1,35 +1,58 @@
-"""What the commands show: results on standard output, all else on standard error."""
+"""What the commands show: results on standard output, all else on standard error.
 
+Labels and names of files come from outside: they are shown as they are, never read as markup.
+"""
+
+import io
 import json
+import os
 import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from rich import box
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
-out = Console(highlight=False)
+from polymargin.cli._writing import writing
+
+out = Console(highlight=False, markup=False, emoji=False)
 err = Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def prepare_streams() -> None:
+    """No stream is missing, and text that a terminal cannot show is escaped, no error."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # closed by the caller: no file may take its number
+            setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def plain(text: str) -> Text:
+    """Text without a meaning, its control characters escaped."""
+    return Text("".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text))
 
 
 def complain(message: str) -> None:
     """An error, in one paragraph."""
-    err.print(f"[bold red]error:[/] {escape(message)}")
+    err.print(Text.assemble(("error:", "bold red"), " ", plain(message)))
 
 
 def note(message: str) -> None:
     """Something to know that is no result."""
-    err.print(f"[dim]{escape(message)}[/]")
+    err.print(Text.assemble(plain(message), style="dim"))
 
 
 def warn(message: str) -> None:
     """Something that may be wrong."""
-    err.print(f"[bold yellow]warning:[/] {escape(message)}")
+    err.print(Text.assemble(("warning:", "bold yellow"), " ", plain(message)))
 
 
 @contextmanager
@@ -50,42 +73,46 @@ def shown_warnings() -> Iterator[list[str]]:
         yield seen
 
 
-def figures(title: str, rows: dict[str, Any]) -> Table:
+def show_figures(title: str, rows: dict[str, Any]) -> None:
     """Names and values, one a line."""
-    table = Table(title=escape(title), title_justify="left", box=None, show_header=False)
+    table = Table(box=None, show_header=False)
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in rows.items():
-        table.add_row(name, escape(str(value)))
-    return table
+        table.add_row(name, plain(str(value)))
+    with writing("standard output"):
+        if title:
+            out.print(plain(title), style="italic", soft_wrap=True)
+        out.print(table)
 
 
 def grid(title: str, columns: list[str], rows: list[list[str]], text_columns: int = 1) -> Table:
     """A table, the first columns of text, all others of numbers."""
-    table = Table(title=escape(title), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(title=plain(title), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     for number, name in enumerate(columns):
         is_text = number < text_columns
         table.add_column(
-            escape(name),
+            plain(name),
             justify="left" if is_text else "right",
             overflow="fold" if is_text else "ellipsis",
             no_wrap=not is_text,
         )
     for row in rows:
-        table.add_row(*map(escape, row))
+        table.add_row(*map(plain, row))
     return table
 
 
-def show(value: Table | str) -> None:
+def show(table: Table) -> None:
     """A result for people."""
-    out.print(value)
+    with writing("standard output"):
+        out.print(table)
 
 
 def show_json(value: Any) -> None:
     """A result for machines: one JSON object, NaN and infinity as null."""
-    json.dump(_plain(value), sys.stdout, indent=2, ensure_ascii=False, allow_nan=False)
-    sys.stdout.write("\n")
-    sys.stdout.flush()
+    text = json.dumps(_plain(value), indent=2, allow_nan=False)
+    with writing("standard output"):
+        sys.stdout.write(text + "\n")
 
 
 def _plain(value: Any) -> Any:

@@ -1,18 +1,20 @@
-"""Files in and out, the same way in all commands."""
+"""Data files, the same way in all commands."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import TYPE_CHECKING, Any
 
-from polymargin._atomic import replacing
-from polymargin.cli._console import warn
-from polymargin.cli._exit import OutputError, writing
+import numpy as np
+from sklearn.utils._param_validation import InvalidParameterError
+
+from polymargin.cli._exit import is_refusal
 from polymargin.errors import DataError
-from polymargin.files import ModelInfo
-from polymargin.preprocessing import ColumnEncoder
-from polymargin.readers import Table, read, read_batches
+from polymargin.readers import Table, read
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
@@ -40,71 +42,60 @@ class Reading:
 
     def read(self, path: Path) -> Table:
         """All rows, which need labels."""
-        return labelled(read(path, **self.options), path)
+        with opening(path):
+            return labelled(read(path, **self.options), path)
+
+    def read_to_train(self, path: Path) -> Table:
+        """All rows, of two classes at least."""
+        table = self.read(path)
+        assert table.y is not None
+        check_classes(np.unique(table.y), path)
+        return table
 
 
 def labelled(table: Table, path: Path) -> Table:
     """The table itself; DataError where it has no labels."""
     if table.y is None:
-        raise DataError("there are no labels; name their column with --label", path=str(path))
+        raise DataError("there are no labels", path=str(path))
     return table
 
 
-def alike(model: Any, info: ModelInfo, steps: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Options that read another file as the training file of a model was read."""
-    options: dict[str, Any] = dict(info.reading or {})
-    if steps and isinstance(steps[0][1], ColumnEncoder):
-        options["kinds"] = steps[0][1].kinds
-    elif not steps or not hasattr(steps[0][1], "analyzer"):
-        options["n_features"] = (steps[0][1] if steps else model).n_features_in_
-    return options
-
-
-def read_alike(path: Path, options: dict[str, Any], jobs: int) -> Table:
-    """All labelled rows of a file like the training file."""
-    table = labelled(read(path, **options, extra="ignore", n_jobs=jobs), path)
-    tell_ignored(table.ignored_entries, options)
-    return table
-
-
-def batches_alike(
-    path: Path, options: dict[str, Any], jobs: int, has_labels: bool
-) -> Iterator[Table]:
-    """The rows of a file like the training file, some at a time."""
-    ignored = 0
-    for table in read_batches(path, **options, extra="ignore", has_labels=has_labels, n_jobs=jobs):
-        ignored += table.ignored_entries
-        yield table
-    tell_ignored(ignored, options)
-
-
-def tell_ignored(n_ignored: int, options: dict[str, Any]) -> None:
-    """Values of features that the model has never seen are not dropped in silence."""
-    if n_ignored:
-        warn(
-            f"{n_ignored:,} value(s) belong to features beyond the {options['n_features']:,} of "
-            "the model and were ignored"
+def check_classes(classes: "NDArray[Any]", path: Path) -> None:
+    """There is nothing to learn from one class."""
+    if len(classes) == 1:
+        raise DataError(
+            f"all rows have the label {classes[0]}; two classes are needed", path=str(path)
         )
 
 
-def check_target(path: Path | None) -> None:
-    """Refuse an output file that cannot be, before any work is done for it."""
-    if path is None or str(path) == "-":
-        return
-    if path.is_dir():
-        raise OutputError(f"cannot write {path}: it is a directory")
-    if not path.resolve().parent.is_dir():
-        raise OutputError(f"cannot write {path}: there is no directory {path.resolve().parent}")
+@contextmanager
+def opening(path: Path) -> Iterator[None]:
+    """Errors of the operating system in here concern an input file."""
+    try:
+        yield
+    except OSError as error:
+        raise DataError(error.strerror or str(error), path=str(path)) from error
 
 
 @contextmanager
-def text_output(path: Path | None) -> Iterator[IO[str]]:
-    """A text file that is complete or absent; standard output where there is none."""
-    import sys
+def concerning(path: Path) -> Iterator[None]:
+    """What is refused in here was found in that file."""
+    try:
+        yield
+    except ValueError as error:
+        has_place = getattr(error, "path", None) is not None
+        if has_place or isinstance(error, InvalidParameterError) or not is_refusal(error):
+            raise
+        raise DataError(str(error), path=str(path)) from error
 
-    if path is None or str(path) == "-":
-        yield sys.stdout
-        sys.stdout.flush()
-        return
-    with writing(path), replacing(path, "w", encoding="utf-8") as file:
-        yield file
+
+def check_missing(table: Table, path: Path, remedy: str) -> None:
+    """Refuse a number that is not there, and tell where that is."""
+    cell = table.first_missing
+    if cell is not None:
+        raise DataError(
+            f"the number of column {cell.name!r} is missing here; {remedy}",
+            path=str(path),
+            line=cell.line,
+            column=cell.column,
+        )

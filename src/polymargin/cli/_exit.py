@@ -4,12 +4,14 @@ import os
 import sys
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from enum import IntEnum
 
 import typer
 
 from polymargin.cli._console import complain
+from polymargin.cli._signals import was_terminated
+from polymargin.cli._writing import OutputError
 from polymargin.errors import DataError, MissingPackageError, ModelFileError
 
 
@@ -22,24 +24,14 @@ class Exit(IntEnum):
     INPUT = 3  # a file that is missing, malformed or not what it should be
     OUTPUT = 4  # a file that cannot be written
     NOT_CONVERGED = 5  # the model was written, its gap is above the tolerance
-    INTERRUPTED = 130
-    PIPE_CLOSED = 141
+    INTERRUPTED = 130  # Ctrl-C
+    PIPE_CLOSED = 141  # who read the output has gone
+    TERMINATED = 143  # SIGTERM or SIGHUP
 
 
-class OutputError(Exception):
-    """An output file cannot be written."""
-
-
-@contextmanager
-def writing(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Errors of the operating system in here concern an output file."""
-    try:
-        yield
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise OutputError(f"cannot write {os.fspath(path)}: {reason}") from error
+def interrupted() -> Exit:
+    """The code for the signal that came."""
+    return Exit.TERMINATED if was_terminated() else Exit.INTERRUPTED
 
 
 @contextmanager
@@ -47,43 +39,51 @@ def explained() -> Iterator[None]:
     """Turn what goes wrong into a message and an exit code."""
     try:
         yield
-    except (typer.Exit, typer.Abort, SystemExit):
+    except (typer.Exit, typer.Abort):
+        raise
+    except SystemExit as error:
+        if isinstance(error.__context__, BrokenPipeError):  # Rich and Typer leave so
+            _end_without_reader()
         raise
     except KeyboardInterrupt:
-        complain("interrupted; nothing was written")
-        raise typer.Exit(Exit.INTERRUPTED) from None
+        _end(interrupted(), "interrupted; no file was written")
     except BrokenPipeError:
-        _drop_output()
-        raise typer.Exit(Exit.PIPE_CLOSED) from None
+        _end_without_reader()
     except OutputError as error:
-        complain(str(error))
-        raise typer.Exit(Exit.OUTPUT) from None
+        _end(Exit.OUTPUT, str(error))
     except (DataError, ModelFileError) as error:
-        complain(str(error))
-        raise typer.Exit(Exit.INPUT) from None
+        _end(Exit.INPUT, str(error))
     except MissingPackageError as error:
-        complain(str(error))
-        raise typer.Exit(Exit.USAGE) from None
+        _end(Exit.USAGE, str(error))
     except OSError as error:
-        complain(_describe(error))
-        raise typer.Exit(Exit.INPUT) from None
+        _end(Exit.INPUT, _describe(error))
     except MemoryError:
-        complain("there is not enough memory; try --precision float32, or --stream")
-        raise typer.Exit(Exit.INPUT) from None
+        _end(Exit.INPUT, "there is not enough memory for this")
     except (ValueError, TypeError) as error:
-        if _is_ours(error):
-            complain(str(error))
-            raise typer.Exit(Exit.USAGE) from None
-        raise
+        if not is_refusal(error):
+            raise
+        _end(Exit.USAGE, str(error))
+
+
+def _end(code: Exit, message: str) -> None:
+    complain(message)
+    if code == Exit.OUTPUT:
+        _drop_output()
+    raise SystemExit(code)
+
+
+def _end_without_reader() -> None:
+    _drop_output()
+    raise SystemExit(Exit.PIPE_CLOSED)
 
 
 def _describe(error: OSError) -> str:
     if error.filename is None or error.strerror is None:
         return str(error)
-    return f"{error.filename}: {error.strerror}"
+    return f"{os.fsdecode(error.filename)}: {error.strerror}"
 
 
-def _is_ours(error: Exception) -> bool:
+def is_refusal(error: Exception) -> bool:
     """Whether this was raised to refuse a value, here or in scikit-learn's validation."""
     frames = traceback.extract_tb(error.__traceback__)
     last = frames[-1].filename.replace(os.sep, "/") if frames else ""
@@ -91,5 +91,12 @@ def _is_ours(error: Exception) -> bool:
 
 
 def _drop_output() -> None:
-    """Whoever read our output has gone: let the interpreter's last flush go nowhere."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    """Nobody takes our output: let the interpreter's last flush go nowhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            with suppress(OSError):  # a stream of a test has no number
+                os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)

@@ -3,10 +3,29 @@
 from pathlib import Path
 from typing import Any
 
+import typer
+
+from polymargin._atomic import replacing
+from polymargin.cli._outputs import check_target
+from polymargin.cli._writing import writing
 from polymargin.errors import require
 from polymargin.model_selection import GridSearch
 
 _INK, _MUTED, _GRID = "#22272e", "#6b7480", "#e3e7ec"
+
+
+def check_plot(path: Path | None, *inputs: Path | None) -> None:
+    """Refuse a picture that cannot be drawn, before any work is done for it."""
+    if path is None:
+        return
+    check_target(path, *inputs)
+    base = require("matplotlib.backend_bases", extra="plot", purpose="Plots").FigureCanvasBase
+    formats = sorted(base.get_supported_filetypes())
+    if path.suffix[1:].lower() not in formats:
+        raise typer.BadParameter(
+            f"a picture has a name that ends in one of {', '.join(formats)}, unlike {path.name!r}",
+            param_hint="--plot",
+        )
 
 
 def plot_search(search: GridSearch, path: Path) -> None:
@@ -17,7 +36,7 @@ def plot_search(search: GridSearch, path: Path) -> None:
     rows = figure.subplots(1, len(search.machines), squeeze=False)
     for machine, axes in zip(search.machines, rows[0], strict=True):
         search.heat_map(machine, axes)
-    figure.savefig(path)
+    _save(figure, path)
 
 
 def plot_path(records: list[dict[str, Any]], machine: str, path: Path) -> None:
@@ -44,4 +63,10 @@ def plot_path(records: list[dict[str, Any]], machine: str, path: Path) -> None:
     axes.tick_params(which="both", colors=_MUTED)
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False, labelcolor=_INK)
-    figure.savefig(path)
+    _save(figure, path)
+
+
+def _save(figure: Any, path: Path) -> None:
+    """A file that is complete or absent."""
+    with writing(path), replacing(path, "wb") as file:
+        figure.savefig(file, format=path.suffix[1:].lower())

@@ -4,9 +4,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polymargin.cli._data import alike
+from polymargin.cli._alike import Alike, as_model
+from polymargin.cli._data import check_missing, concerning
 from polymargin.cli._recipe import SVM, take_apart, transform
 from polymargin.files import ModelInfo, load, read_info
+from polymargin.readers import Table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,20 +22,23 @@ class OpenModel:
     model: Any  # estimator or pipeline
     steps: list[tuple[str, Any]]
     svm: SVM
-    reading: dict[str, Any]
+    files: Alike
 
     @property
     def classes(self) -> "NDArray[Any]":
         return self.svm.classes_
 
-    def rows(self, X: Any) -> Any:
+    def rows(self, table: Table, path: Path) -> Any:
         """What the machine itself takes."""
+        if self.steps and getattr(self.steps[0][1], "missing", None) == "error":
+            check_missing(table, path, "fill it in, or train with --missing mean")
         weights = self.svm.dual_coef_ if hasattr(self.svm, "dual_coef_") else self.svm.coef_
-        return transform(self.steps, X, weights.dtype)
+        with concerning(path):
+            return transform(self.steps, table.X, weights.dtype)
 
-    def scores(self, X: Any) -> "NDArray[Any]":
-        """Of all classes."""
-        return self.svm.class_scores(self.rows(X))
+    def scores(self, table: Table, path: Path) -> "NDArray[Any]":
+        """Of all classes, for the rows of a file."""
+        return self.svm.class_scores(self.rows(table, path))
 
 
 def open_model(path: Path, jobs: int = 1, file_format: str | None = None) -> OpenModel:
@@ -42,8 +47,5 @@ def open_model(path: Path, jobs: int = 1, file_format: str | None = None) -> Ope
     info = read_info(path)
     steps, svm = take_apart(model)
     svm.set_params(n_jobs=jobs)
-    reading = alike(svm, info, steps)
-    if file_format is not None:
-        reading = {"kinds": reading["kinds"]} if "kinds" in reading else reading
-        reading["format"] = str(file_format)
-    return OpenModel(info, model, steps, svm, reading)
+    named = None if file_format is None else str(file_format)
+    return OpenModel(info, model, steps, svm, as_model(svm, info, steps, named))

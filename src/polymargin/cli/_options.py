@@ -23,13 +23,19 @@ TextFeatures = words("TextFeatures", ("hashing", "tfidf"))
 Analyzer = words("Analyzer", ("word", "char", "char_wb"))
 Stopping = words("Stopping", ("gap", "kkt"))
 Missing = words("Missing", ("error", "mean"))
-Ranking = words("Ranking", ("tau", "margin"))
+Ranking = words("Ranking", ("tau", "margin", "held-out"))
 Target = words("Target", ("safetensors", "liblinear", "onnx", "svmlight", "npz"))
 Kernel = words("Kernel", ("linear", "rbf", "poly", "normalized-poly", "sigmoid", "laplacian"))
 
 
 def _complete_machine(incomplete: str) -> list[str]:
     return [name for name in machine_names() if name.startswith(incomplete)]
+
+
+def _check_jobs(jobs: int) -> int:
+    if jobs == 0:
+        raise typer.BadParameter("0 threads do nothing; -1 is all cores")
+    return jobs
 
 
 # Files
@@ -74,7 +80,10 @@ ZeroBasedOption = Annotated[
     ),
 ]
 JobsOption = Annotated[
-    int, typer.Option("--jobs", "-j", metavar="N", help="Threads; -1 is all cores.")
+    int,
+    typer.Option(
+        "--jobs", "-j", metavar="N", help="Threads; -1 is all cores.", callback=_check_jobs
+    ),
 ]
 
 # Model
@@ -199,4 +208,4 @@ HashBitsOption = Annotated[
 # Output
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print a JSON object.")]
-QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print warnings and errors only.")]

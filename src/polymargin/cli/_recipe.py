@@ -1,6 +1,7 @@
 """From a table to features and an estimator: what `train`, `select` and `path` share."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,9 +10,13 @@ from scipy import sparse
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
 from sklearn.pipeline import Pipeline
 
+from polymargin._block_solvers import find_block_solver
 from polymargin._kernel import KernelSVM
 from polymargin._linear import LinearSVM
+from polymargin._machines import find_machine
+from polymargin._solvers import find_kernel_solver, find_solver
 from polymargin.cli._console import note
+from polymargin.cli._data import check_missing, concerning
 from polymargin.preprocessing import ColumnEncoder, Scaler
 from polymargin.readers import Columns, Table
 
@@ -20,6 +25,7 @@ if TYPE_CHECKING:
 
 SVM = LinearSVM | KernelSVM
 _DENSE = 0.5  # part of the entries from which sparse rows are made an array
+_FAR = 1000  # binary logarithms beyond this are no numbers
 _SPARSE = 0.25  # part of the weights below which they are stored sparse
 
 
@@ -61,11 +67,14 @@ class Features:
             analyzer=self.analyzer, ngram_range=self.ngrams, sublinear_tf=True, dtype=dtype.type
         )
 
-    def fit(self, table: Table) -> "tuple[list[tuple[str, Any]], Any]":
-        """The fitted transformers, and the rows they make."""
+    def fit(self, table: Table, path: Path) -> "tuple[list[tuple[str, Any]], Any]":
+        """The fitted transformers, and the rows they make of a file."""
+        if self.missing == "error":
+            check_missing(table, path, "fill it in, or put the mean with --missing mean")
         X, steps = table.X, self.steps(table.X)
         for _, step in steps:
-            X = step.fit_transform(X)
+            with concerning(path):
+                X = step.fit_transform(X)
         if sparse.issparse(X) and X.nnz > _DENSE * X.shape[0] * X.shape[1]:
             X = X.toarray()
         return steps, with_precision(X, self.precision)
@@ -77,10 +86,25 @@ def parse_ngrams(text: str) -> tuple[int, int]:
     try:
         pair = int(low), int(high or low)
     except ValueError:
-        raise typer.BadParameter(f"{text!r} is not LOW-HIGH, as in 1-4") from None
+        raise typer.BadParameter(
+            f"{text!r} is not LOW-HIGH, as in 1-4", param_hint="--ngrams"
+        ) from None
     if not 1 <= pair[0] <= pair[1]:
-        raise typer.BadParameter(f"{text!r}: 1 <= LOW <= HIGH is needed")
+        raise typer.BadParameter(f"{text!r}: 1 <= LOW <= HIGH is needed", param_hint="--ngrams")
     return pair
+
+
+def parse_range(text: str, option: str) -> tuple[float, float, float]:
+    """``FIRST:LAST:STEP``, of binary logarithms."""
+    try:
+        first, last, step = map(float, text.split(":"))
+    except ValueError:
+        first = last = step = np.nan
+    if not (-_FAR <= first <= last <= _FAR and 0 < step < np.inf):
+        raise typer.BadParameter(
+            f"{text!r} is not FIRST:LAST:STEP, as in -6:6:2", param_hint=option
+        )
+    return first, last, step
 
 
 def parse_gamma(text: str) -> float | str:
@@ -90,7 +114,9 @@ def parse_gamma(text: str) -> float | str:
     try:
         return float(text)
     except ValueError:
-        raise typer.BadParameter(f"{text!r} is neither a number nor scale nor auto") from None
+        raise typer.BadParameter(
+            f"{text!r} is neither a number nor scale nor auto", param_hint="--gamma"
+        ) from None
 
 
 def with_precision(X: Any, precision: str) -> Any:
@@ -159,6 +185,17 @@ def make_estimator(
         cache_size=cache_size,
         **shared,
     )
+
+
+def check_parameters(svm: SVM) -> None:
+    """Refuse what does not fit together before any file is read."""
+    svm._validate_params()
+    machine = find_machine(svm.machine)
+    find_block_solver(svm.block_solver, machine)
+    if isinstance(svm, KernelSVM):
+        find_kernel_solver(svm.solver, machine)
+    else:
+        find_solver(svm.solver)
 
 
 def describe_rows(X: Any, y: "NDArray[Any]") -> str:

@@ -1,6 +1,6 @@
-"""Lines of a file in random order, in bounded memory.
+"""Rows of a text file in random order, in bounded memory.
 
-Each line goes to one of many piles at random; the piles, each small enough for memory, are shuffled
+Each row goes to one of many piles at random; the piles, each small enough for memory, are shuffled
 and written one after the other. Every order is equally likely.
 """
 
@@ -12,33 +12,63 @@ from typing import IO
 
 import numpy as np
 
+from polymargin.cli._data import opening
 from polymargin.cli._packing import packed_output
-from polymargin.readers import open_lines
+from polymargin.cli._writing import writing
+from polymargin.errors import DataError
+from polymargin.readers._formats import find_format
+from polymargin.readers._source import Source
 
 _PILES = 256
+_TABLES = ("csv", "tsv")
+_BINARY = ("npz", "parquet", "arrow")
 _BUFFER = 2**16  # draws at a time
 
 
-def shuffle_lines(source: Path, target: Path, seed: int, keep_first: bool = False) -> int:
-    """Write the lines of `source` to `target` in random order; how many there were.
+def shuffle_lines(source: Path, target: Path, seed: int, file_format: str | None = None) -> int:
+    """Write the rows of `source` to `target` in random order; how many there were.
 
-    Where `keep_first` is true the first line is a header and stays the first.
+    The header of a table stays the first.
     """
-    random = np.random.default_rng(seed)
-    n_lines = 0
+    with opening(source), Source(source) as opened:
+        found = str(file_format or find_format(opened))
+        if found in _BINARY:
+            raise DataError(f"{found} files have no lines to shuffle", path=str(source))
+        rows = _records(opened.lines()) if found in _TABLES else opened.lines()
+        return _shuffle(rows, target, np.random.default_rng(seed), found in _TABLES)
+
+
+def _shuffle(
+    rows: Iterator[bytes], target: Path, random: np.random.Generator, has_header: bool
+) -> int:
+    n_rows = 0
+    header = next(rows, b"") if has_header else b""
     with ExitStack() as stack:
+        stack.enter_context(writing(target))
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=target.resolve().parent)))
         piles = [stack.enter_context((folder / str(pile)).open("w+b")) for pile in range(_PILES)]
-        lines = stack.enter_context(open_lines(source))
-        header = next(lines, b"") if keep_first else b""
-        for drawn, line in zip(_draws(random), lines, strict=False):
-            piles[drawn].write(line if line.endswith(b"\n") else line + b"\n")
-            n_lines += 1
+        for drawn, row in zip(_draws(random), rows, strict=False):
+            piles[drawn].write(row if row.endswith(b"\n") else row + b"\n")
+            n_rows += 1
         out = stack.enter_context(packed_output(target))
         out.write(header)
         for pile in piles:
-            _write_shuffled(pile, out, random)
-    return n_lines
+            _write_shuffled(pile, out, random, has_header)
+    return n_rows
+
+
+def _records(lines: Iterator[bytes]) -> Iterator[bytes]:
+    """Rows of a table, whose quoted cells may hold line ends; it splits no pair of quotes."""
+    parts: list[bytes] = []
+    n_quotes = 0
+    for line in lines:
+        parts.append(line)
+        n_quotes += line.count(b'"')
+        if n_quotes % 2 == 0:
+            yield b"".join(parts)
+            parts = []
+    if parts:
+        yield b"".join(parts)
 
 
 def _draws(random: np.random.Generator) -> Iterator[int]:
@@ -46,8 +76,10 @@ def _draws(random: np.random.Generator) -> Iterator[int]:
         yield from random.integers(_PILES, size=_BUFFER).tolist()
 
 
-def _write_shuffled(pile: IO[bytes], out: IO[bytes], random: np.random.Generator) -> None:
+def _write_shuffled(
+    pile: IO[bytes], out: IO[bytes], random: np.random.Generator, are_records: bool
+) -> None:
     pile.seek(0)
-    lines = pile.readlines()
-    for i in random.permutation(len(lines)).tolist():
-        out.write(lines[i])
+    rows = list(_records(iter(pile))) if are_records else pile.readlines()
+    for i in random.permutation(len(rows)).tolist():
+        out.write(rows[i])

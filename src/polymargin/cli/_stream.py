@@ -1,5 +1,6 @@
 """``polymargin train --stream``: files larger than memory."""
 
+import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -11,10 +12,18 @@ import typer
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from polymargin._linear import LinearSVM
-from polymargin.cli._console import err, figures, note, show, show_json, shown_warnings, warn
-from polymargin.cli._data import Reading, labelled
-from polymargin.cli._exit import Exit, writing
-from polymargin.cli._recipe import SVM, Features, assemble, make_compact, with_precision
+from polymargin.cli._console import err, note, show_figures, show_json, shown_warnings, warn
+from polymargin.cli._data import (
+    Reading,
+    check_classes,
+    check_missing,
+    concerning,
+    labelled,
+    opening,
+)
+from polymargin.cli._exit import interrupted
+from polymargin.cli._recipe import SVM, Features, assemble, make_compact, transform
+from polymargin.cli._writing import OutputError, writing
 from polymargin.errors import DataError
 from polymargin.files import save
 from polymargin.readers import (
@@ -25,7 +34,9 @@ from polymargin.readers import (
     read_lines,
     scan,
 )
+from polymargin.readers._formats import find_format
 from polymargin.readers._labels import label_kind_of
+from polymargin.readers._source import Source
 from polymargin.streams import fit_stream
 
 if TYPE_CHECKING:
@@ -55,8 +66,10 @@ def train_stream(
 ) -> None:
     """Read a file once or several times, a buffer at a time, and write the model."""
     assert isinstance(svm, LinearSVM)
-    if str(path) == "-" and (options.passes > 1 or options.classes is None):
-        raise DataError("standard input can be read once: give --classes, and one pass")
+    if _is_read_once(path) and (options.passes > 1 or options.classes is None):
+        raise typer.BadParameter("a pipe is read but once: give --classes and one pass")
+    if options.scratch is not None and not options.scratch.is_dir():
+        raise OutputError(f"there is no directory {options.scratch} for --scratch")
     start = time.perf_counter()
     classes, how = _outline(path, reading, options, quiet)
     features = replace(features, text="hashing")
@@ -64,8 +77,10 @@ def train_stream(
     described: dict[str, Any] = {}
 
     def batches() -> Iterator[tuple[Any, Any]]:
-        for table in read_batches(path, rows=options.rows, **how):
+        for table in _tables(path, options.rows, how):
             y = labelled(table, path).y
+            check_missing(table, path, "fill it in")
+            _check_labels(table, classes, path)
             if not described:
                 described.update(table.reading)
                 steps.extend(_first_steps(features, table, path))
@@ -74,13 +89,12 @@ def train_stream(
                         "the rows seem to be sorted by class, which spoils what few passes learn: "
                         "shuffle them with polymargin convert --shuffle"
                     )
-            X = table.X
-            for _, step in steps:
-                X = step.transform(X)
-            yield with_precision(X, "float64"), y
+            with concerning(path):
+                yield transform(steps, table.X, np.dtype(np.float64)), y
 
-    interrupted = False
-    with shown_warnings(), _progress(options.passes, quiet) as on_batch:
+    was_interrupted = False
+    kept_in = options.scratch or tempfile.gettempdir()
+    with shown_warnings(), _progress(options.passes, quiet) as on_batch, writing(kept_in):
         try:
             fit_stream(
                 svm,
@@ -93,7 +107,7 @@ def train_stream(
         except KeyboardInterrupt:
             if not hasattr(svm, "coef_"):
                 raise
-            interrupted = True
+            was_interrupted = True
     svm.__dict__.pop("_stream", None)  # a second copy of the weights
     make_compact(svm)
     with writing(target):
@@ -115,10 +129,10 @@ def train_stream(
     if as_json:
         show_json(summary)
     elif not quiet:
-        show(figures(str(target), _for_people(summary)))
-    if interrupted:
+        show_figures(str(target), _for_people(summary))
+    if was_interrupted:
         warn(f"interrupted: {target} holds what was reached")
-        raise typer.Exit(Exit.INTERRUPTED)
+        raise typer.Exit(interrupted())
 
 
 def _outline(
@@ -128,14 +142,56 @@ def _outline(
     if options.classes is not None:
         named = Path(options.classes)
         words = read_lines(named) if named.is_file() else options.classes.split(",")
-        classes = np.unique(parse_labels([word for word in words if word]))
+        classes = np.unique(parse_labels([word for word in words if word.strip()]))
+        if len(classes) < 2:
+            raise typer.BadParameter("two classes are needed", param_hint="--classes")
+        if _needs_width(path, reading):
+            raise typer.BadParameter(
+                "svmlight data needs it along with --classes", param_hint="--n-features"
+            )
         return classes, reading.options | {"label_kind": label_kind_of(classes)}
-    outline = scan(path, **reading.options)
+    with opening(path):
+        outline = scan(path, **reading.options)
     if outline.classes is None:
         raise DataError("there are no labels", path=str(path))
+    check_classes(outline.classes, path)
     if not quiet:
         note(f"{outline.n_rows:,} rows, {len(outline.classes)} classes")
     return outline.classes, outline.reading | {"n_jobs": reading.jobs}
+
+
+def _is_read_once(path: Path) -> bool:
+    """Standard input, a named pipe, or what a shell makes of another command."""
+    return str(path) == "-" or path.is_fifo()
+
+
+def _needs_width(path: Path, reading: Reading) -> bool:
+    """Whether the number of features would be known only at the end of the file."""
+    if reading.n_features is not None:
+        return False
+    if reading.format is not None or _is_read_once(path):
+        return reading.format == "svmlight"
+    with opening(path), Source(path) as source:
+        return find_format(source) == "svmlight"
+
+
+def _tables(path: Path, rows: int, how: dict[str, Any]) -> Iterator[Table]:
+    with opening(path):
+        yield from read_batches(path, rows=rows, **how)
+
+
+def _check_labels(table: Table, classes: "NDArray[Any]", path: Path) -> None:
+    """All labels have to be among those of --classes."""
+    assert table.y is not None
+    places = np.minimum(np.searchsorted(classes, table.y), len(classes) - 1)
+    known = classes[places] == table.y
+    if not known.all():
+        row = int(np.argmin(known))
+        raise DataError(
+            f"the label {table.y[row]} is not among those of --classes",
+            path=str(path),
+            line=None if table.lines is None else int(table.lines[row]),
+        )
 
 
 def _first_steps(features: Features, table: Table, path: Path) -> list[tuple[str, Any]]:
@@ -182,7 +238,7 @@ class _Rows:
 
     def __enter__(self) -> Any:
         self._progress.start()
-        self._task = self._progress.add_task("", total=None)
+        self._task = self._progress.add_task("reading", total=None)
         return self._show
 
     def __exit__(self, *exception: object) -> None:

@@ -7,12 +7,14 @@ import typer
 
 from polymargin.cli import _options as o
 from polymargin.cli._console import note, shown_warnings
-from polymargin.cli._data import Reading, check_target
-from polymargin.cli._exit import writing
+from polymargin.cli._data import Reading, check_missing, concerning
+from polymargin.cli._outputs import check_target
 from polymargin.cli._packing import without_packing
 from polymargin.cli._shuffle import shuffle_lines
 from polymargin.cli._writers import write_npz, write_svmlight
-from polymargin.files import load, load_liblinear, save, save_liblinear, save_onnx
+from polymargin.cli._writing import writing
+from polymargin.errors import DataError
+from polymargin.files import load, load_liblinear, read_info, save, save_liblinear, save_onnx
 from polymargin.preprocessing import ColumnEncoder
 from polymargin.readers import Columns
 
@@ -63,12 +65,14 @@ def convert(
     jobs: o.JobsOption = 1,
 ) -> None:
     """Turn a model or a data file into another format."""
-    check_target(target)
+    check_target(target, source)
     if shuffle:
-        header = file_format is not None and str(file_format) in ("csv", "tsv")
-        with writing(target):
-            n_lines = shuffle_lines(source, target, seed, keep_first=header)
-        note(f"{n_lines:,} lines in {target}")
+        if to is not None:
+            raise typer.BadParameter(
+                "--shuffle keeps the format; convert in two steps", param_hint="--to"
+            )
+        n_lines = shuffle_lines(source, target, seed, None if file_format is None else file_format)
+        note(f"{n_lines:,} rows in {target}")
         return
     wanted = str(to) if to is not None else _SUFFIXES.get(without_packing(target).suffix)
     if wanted is None:
@@ -76,41 +80,62 @@ def convert(
             f"the name {target.name} does not tell a format; give --to", param_hint="--to"
         )
     with shown_warnings():
-        if _is_model(source):
-            _convert_model(source, target, wanted)
+        found = _model_format(source)
+        if found is not None:
+            _convert_model(source, found, target, wanted)
         else:
             reading = Reading(file_format, label, delimiter, n_features, zero_based, jobs)
             _convert_data(source, target, wanted, reading)
 
 
-def _is_model(path: Path) -> bool:
-    """Ours by its name, LIBLINEAR's by its first word."""
+def _model_format(path: Path) -> str | None:
+    """What kind of model a file holds; None where it holds data, or is no file at all."""
     if path.suffix == ".safetensors":
-        return True
+        return "safetensors"
+    if not path.is_file():
+        return None
     with path.open("rb") as file:
-        return file.read(12) == b"solver_type "
+        head = file.read(12)
+    if head == b"solver_type ":
+        return "liblinear"
+    is_header = head[8:9] == b"{" and head[4:8] == bytes(4)  # its length comes first
+    return "safetensors" if is_header else None
 
 
-def _convert_model(source: Path, target: Path, wanted: str) -> None:
+def _convert_model(source: Path, found: str, target: Path, wanted: str) -> None:
     if wanted not in _MODELS:
-        raise typer.BadParameter(f"a model cannot become {wanted}, only {', '.join(_MODELS)}")
-    model = load(source) if source.suffix == ".safetensors" else load_liblinear(source)
-    write: Any = {"safetensors": save, "liblinear": save_liblinear, "onnx": save_onnx}[wanted]
+        raise typer.BadParameter(
+            f"a model cannot become {wanted}, only {', '.join(_MODELS)}", param_hint="--to"
+        )
+    model = load(source) if found == "safetensors" else load_liblinear(source)
     with writing(target):
-        write(model, target)
+        if wanted == "onnx":
+            save_onnx(model, target)
+        elif wanted == "liblinear":
+            save_liblinear(model, target)
+        elif found == "safetensors":
+            info = read_info(source)
+            save(model, target, data_hash=info.data_hash, reading=info.reading)
+        else:
+            save(model, target)
 
 
 def _convert_data(source: Path, target: Path, wanted: str, reading: Reading) -> None:
     if wanted not in ("svmlight", "npz"):
-        raise typer.BadParameter(f"data cannot become {wanted}, only svmlight or npz")
+        raise typer.BadParameter(
+            f"{source.name} is no model of polymargin or LIBLINEAR; data cannot become {wanted}, "
+            "only svmlight or npz",
+            param_hint="--to",
+        )
     table = reading.read(source)
     X: Any = table.X
     y: Any = table.y
     if isinstance(X, list):
-        raise typer.BadParameter("texts have no numbers to write; they can be shuffled only")
+        raise DataError("texts have no numbers; they can only be shuffled", path=str(source))
     if isinstance(X, Columns):
+        check_missing(table, source, "fill it in")
         encoder = ColumnEncoder()
         X = encoder.fit_transform(X)
         note("features: " + ", ".join(encoder.feature_names_out_))
-    with writing(target):
+    with writing(target), concerning(source):
         (write_svmlight if wanted == "svmlight" else write_npz)(X, y, target)

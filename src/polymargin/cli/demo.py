@@ -6,8 +6,9 @@ from typing import Annotated
 import typer
 
 from polymargin import demo as demonstration
-from polymargin.cli._data import check_target
 from polymargin.cli._exit import Exit
+from polymargin.cli._figures import check_plot
+from polymargin.cli._writing import writing
 
 EXAMPLES = """
 [bold]Example[/]
@@ -23,7 +24,8 @@ def demo(
     tol: Annotated[float, typer.Option(min=0.0, help="Relative duality gap.")] = 1e-4,
 ) -> None:
     """Train nine machines on bundled data, print a table, draw their convergence."""
-    check_target(output)
-    code = demonstration.main([str(output), "--tol", str(tol)])
+    check_plot(output)
+    with writing(output):
+        code = demonstration.main([str(output), "--tol", str(tol)])
     if code:
         raise typer.Exit(Exit.NOT_CONVERGED if code == 1 else Exit.USAGE)

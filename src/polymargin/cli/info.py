@@ -8,7 +8,7 @@ import typer
 from polymargin._machines import find_machine
 from polymargin._versions import show_versions
 from polymargin.cli import _options as o
-from polymargin.cli._console import figures, show, show_json
+from polymargin.cli._console import show_figures, show_json
 from polymargin.files import ModelInfo, read_info
 
 EXAMPLES = """
@@ -28,13 +28,15 @@ def info(
 ) -> None:
     """Show what a model file says of itself; without one, the versions in use."""
     if model is None:
+        if json:
+            raise typer.BadParameter("goes with a MODEL only", param_hint="--json")
         show_versions()
         return
     described = read_info(model)
     if json:
         show_json(_fields(described) | {"file": str(model)})
     else:
-        show(figures(str(model), _facts(described)))
+        show_figures(str(model), _facts(described))
 
 
 def _fields(described: ModelInfo) -> dict[str, Any]:

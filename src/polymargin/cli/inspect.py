@@ -6,13 +6,14 @@ from typing import Annotated, Any
 import typer
 
 from polymargin.cli import _options as o
-from polymargin.cli._console import figures, grid, show, show_json, shown_warnings
-from polymargin.cli._data import check_target, read_alike
-from polymargin.cli._exit import writing
+from polymargin.cli._console import grid, note, show, show_json, shown_warnings
+from polymargin.cli._data import opening
 from polymargin.cli._models import OpenModel, open_model
+from polymargin.cli._outputs import check_target
+from polymargin.cli._writing import writing
 from polymargin.errors import DataError, ModelFileError
 from polymargin.files import data_hash
-from polymargin.readers import Table, read
+from polymargin.readers import Table, read, read_lines
 
 EXAMPLES = """
 [bold]Examples[/]
@@ -65,26 +66,32 @@ def inspect(
     """Find suspicious labels and confusable classes; write a report."""
     from polymargin import inspect as inspection
 
-    check_target(report)
+    check_target(report, model, data, test, texts, names)
+    shape = None if image_shape is None else _parse_shape(image_shape)
     opened = open_model(model, jobs, file_format)
-    table = read_alike(data, opened.reading, jobs)
+    if not opened.info.has_duals:
+        raise ModelFileError(
+            f"{model} holds no dual variables; train with --duals (a stream has none)"
+        )
+    table = opened.files.read(data, jobs)
     _check_data(opened, table, model, data, other_data)
+    other = None if test is None else opened.files.read(test, jobs)
+    shown_texts, feature_names = _read_texts(texts, table), _read_names(names)
     ranking = None if by is None else str(by)
     with shown_warnings():
         rows = (opened.model, table.X, table.y)
         suspects = inspection.suspicious_labels(*rows, by=ranking, max_rows=top)
         pairs = inspection.confusable_pairs(*rows, max_rows=top)
         if report is not None:
-            other = None if test is None else read_alike(test, opened.reading, jobs)
             with writing(report):
                 inspection.report(
                     *rows,
                     report,
                     X_test=None if other is None else other.X,
                     y_test=None if other is None else other.y,
-                    texts=_read_texts(texts, table),
-                    image_shape=None if image_shape is None else _parse_shape(image_shape),
-                    feature_names=_read_names(names),
+                    texts=shown_texts,
+                    image_shape=shape,
+                    feature_names=feature_names,
                     by=ranking,
                     title=title,
                     max_patterns=max_patterns,
@@ -101,15 +108,11 @@ def inspect(
     show(_table("Suspicious labels", suspects, table))
     show(_table("Confusable classes", pairs, None))
     if report is not None:
-        show(figures("", {"report": f"{report} ({report.stat().st_size / 1e6:.1f} MB)"}))
+        note(f"report in {report}, {report.stat().st_size / 1e6:.1f} MB")
 
 
 def _check_data(opened: OpenModel, table: Table, model: Path, data: Path, other_data: bool) -> None:
     """The model has to be of these rows."""
-    if not opened.info.has_duals:
-        raise ModelFileError(
-            f"{model} holds no dual variables; train with --duals (a stream has none)"
-        )
     digest = opened.info.data_hash
     if not other_data and digest is not None and digest != data_hash(table.X, table.y):
         raise DataError(
@@ -122,7 +125,8 @@ def _check_data(opened: OpenModel, table: Table, model: Path, data: Path, other_
 def _read_texts(path: Path | None, table: Table) -> list[str] | None:
     if path is None:
         return None
-    texts = read(path, format="text")
+    with opening(path):
+        texts = read(path, format="text")
     if texts.n_rows != table.n_rows:
         raise DataError(f"{texts.n_rows} texts for {table.n_rows} rows", path=str(path))
     found: list[str] = texts.X
@@ -132,16 +136,17 @@ def _read_texts(path: Path | None, table: Table) -> list[str] | None:
 def _read_names(path: Path | None) -> list[str] | None:
     if path is None:
         return None
-    from polymargin.readers import read_lines
-
-    return read_lines(path)
+    with opening(path):
+        return read_lines(path)
 
 
 def _parse_shape(text: str) -> tuple[int, int]:
     try:
         height, width = map(int, text.lower().split("x"))
     except ValueError:
-        raise typer.BadParameter(f"{text!r} is not HxW, as in 28x28") from None
+        height = width = 0
+    if height < 1 or width < 1:
+        raise typer.BadParameter(f"{text!r} is not HxW, as in 28x28", param_hint="--image-shape")
     return height, width
 
 

@@ -1,20 +1,30 @@
 """``polymargin path``."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
-from scipy import sparse
 
+from polymargin._linear import LinearSVM
 from polymargin._path import path as fit_path
 from polymargin.cli import _options as o
+from polymargin.cli._alike import as_table
 from polymargin.cli._console import grid, show, show_json, shown_warnings
-from polymargin.cli._data import Reading, check_target, labelled
-from polymargin.cli._exit import writing
-from polymargin.cli._figures import plot_path
-from polymargin.cli._recipe import Features, announce, parse_ngrams, transform
-from polymargin.readers import read
+from polymargin.cli._data import Reading, check_missing, concerning
+from polymargin.cli._figures import check_plot, plot_path
+from polymargin.cli._recipe import (
+    Features,
+    announce,
+    check_parameters,
+    parse_ngrams,
+    parse_range,
+    transform,
+)
+from polymargin.readers import Table
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 EXAMPLES = """
 [bold]Examples[/]
@@ -61,20 +71,24 @@ def path(
     quiet: o.QuietOption = False,
 ) -> None:
     """Train linear models for many values of C, each from the one before."""
-    check_target(plot)
+    check_plot(plot, data, test)
     values = parse_Cs(Cs)
+    check_parameters(LinearSVM(machine, tol=tol, block_solver=block_solver))
     reading = Reading(file_format, label, delimiter, n_features, zero_based, jobs)
     features = Features(
         scale, precision, missing, text_features, analyzer, parse_ngrams(ngrams), hash_bits
     )
-    table = reading.read(data)
-    steps, X = features.fit(table)
+    table = reading.read_to_train(data)
+    steps, X = features.fit(table, data)
+    X_test, y_test = None, None
+    if test is not None:
+        X_test, y_test = _read_test(test, table, steps, X.dtype)
     if not quiet:
         announce(table, X)
     params: dict[str, Any] = {} if max_iter is None else {"max_iter": max_iter}
     if intercept is not None:
         params["fit_intercept"] = intercept
-    with shown_warnings():
+    with shown_warnings(), concerning(data):
         fitted = fit_path(
             X,
             table.y,
@@ -88,13 +102,6 @@ def path(
             verbose=0 if quiet else 1,
             **params,
         )
-    X_test, y_test = None, None
-    if test is not None:
-        options = table.reading | (
-            {} if sparse.issparse(table.X) is False else {"n_features": X.shape[1]}
-        )
-        other = labelled(read(test, **options, extra="ignore"), test)
-        X_test, y_test = transform(steps, other.X, X.dtype), other.y
     records = [
         {
             "C": C,
@@ -109,25 +116,39 @@ def path(
         for C, model in fitted
     ]
     if plot is not None:
-        with writing(plot):
-            plot_path(records, machine, plot)
+        plot_path(records, machine, plot)
     if json:
         show_json({"machine": machine, "path": records})
-    else:
+    elif not quiet:
         show(_table(records))
 
 
-def parse_Cs(text: str) -> "np.ndarray[Any, np.dtype[np.float64]]":
+def _read_test(
+    path: Path, table: Table, steps: list[tuple[str, Any]], dtype: "np.dtype[Any]"
+) -> tuple[Any, Any]:
+    """Rows to test on, read and made features as those to train on."""
+    other = as_table(table).read(path)
+    if steps and getattr(steps[0][1], "missing", None) == "error":
+        check_missing(other, path, "fill it in, or put the mean with --missing mean")
+    with concerning(path):
+        return transform(steps, other.X, dtype), other.y
+
+
+def parse_Cs(text: str) -> "NDArray[np.float64]":
     """Numbers with commas, or a range of binary logarithms."""
+    if ":" in text:
+        first, last, step = parse_range(text, "--Cs")
+        return 2.0 ** np.arange(first, last + step / 2, step)
     try:
-        if ":" in text:
-            first, last, step = map(float, text.split(":"))
-            return 2.0 ** np.arange(first, last + step / 2, step)
-        return np.array([float(word) for word in text.split(",")])
-    except (ValueError, ZeroDivisionError):
+        values = np.array([float(word) for word in text.split(",")])
+    except ValueError:
+        values = np.array([np.nan])
+    if not np.all((values > 0) & (values < np.inf)):
         raise typer.BadParameter(
-            f"{text!r} is neither numbers with commas nor FIRST:LAST:STEP", param_hint="--Cs"
-        ) from None
+            f"{text!r} is neither positive numbers with commas nor FIRST:LAST:STEP",
+            param_hint="--Cs",
+        )
+    return values
 
 
 def _table(records: list[dict[str, Any]]) -> Any:

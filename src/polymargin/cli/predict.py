@@ -8,8 +8,8 @@ import typer
 
 from polymargin.cli import _options as o
 from polymargin.cli._console import note, shown_warnings
-from polymargin.cli._data import batches_alike, check_target, text_output
 from polymargin.cli._models import open_model
+from polymargin.cli._outputs import check_target, escaped, is_standard, text_output
 
 EXAMPLES = """
 [bold]Examples[/]
@@ -18,6 +18,8 @@ EXAMPLES = """
 
   polymargin predict letter.safetensors letter.test.svm.xz --scores | head -3
 """
+
+_LABELS = {"has_labels": False, "label_kind": "string"}  # there may be any, or none
 
 
 def predict(
@@ -40,23 +42,28 @@ def predict(
     jobs: o.JobsOption = 1,
     quiet: o.QuietOption = False,
 ) -> None:
-    """Write the predicted label of each row, one a line."""
-    check_target(output)
+    """Write the predicted label of each row, one a line.
+
+    Tabs, line ends and backslashes in labels are escaped by a backslash.
+    """
+    if not is_standard(output):
+        check_target(output, model, data)
     opened = open_model(model, jobs, file_format)
+    names = [escaped(label) for label in opened.classes]
     n_rows = 0
     with shown_warnings(), text_output(output) as file:
         if scores:
-            file.write("\t".join(["label", *map(str, opened.classes)]) + "\n")
-        for table in batches_alike(data, opened.reading, jobs, has_labels=False):
-            values = opened.scores(table.X)
-            labels = opened.classes[values.argmax(axis=1)]
-            n_rows += len(labels)
+            file.write("\t".join(["label", *names]) + "\n")
+        for table in opened.files.batches(data, jobs, **_LABELS):
+            values = opened.scores(table, data)
+            best = values.argmax(axis=1).tolist()
+            n_rows += len(best)
             if scores:
-                for label, row in zip(labels, values, strict=True):
-                    file.write("\t".join([str(label), *map(_number, row)]) + "\n")
+                for c, row in zip(best, values, strict=True):
+                    file.write("\t".join([names[c], *map(_number, row)]) + "\n")
             else:
-                file.writelines(f"{label}\n" for label in labels)
-    if output is not None and not quiet:
+                file.writelines(f"{names[c]}\n" for c in best)
+    if not (quiet or is_standard(output)):
         note(f"{n_rows:,} labels in {output}")
 
 

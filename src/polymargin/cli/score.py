@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polymargin.cli import _options as o
-from polymargin.cli._console import figures, grid, show, show_json, shown_warnings
-from polymargin.cli._data import batches_alike, labelled
+from polymargin.cli._console import grid, show, show_figures, show_json, shown_warnings, warn
+from polymargin.cli._data import labelled
 from polymargin.cli._models import open_model
-from polymargin.errors import DataError
+from polymargin.readers import parse_labels
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,11 +35,10 @@ class Counts:
     predicted: Counter[Any] = field(default_factory=Counter)
     correct: Counter[Any] = field(default_factory=Counter)
 
-    def add(self, labels: "NDArray[Any]", predicted: "NDArray[Any]") -> None:
-        labels, predicted = _comparable(labels, predicted)
-        self.given.update(labels.tolist())
-        self.predicted.update(predicted.tolist())
-        self.correct.update(labels[labels == predicted].tolist())
+    def add(self, given: list[Any], predicted: list[Any]) -> None:
+        self.given.update(given)
+        self.predicted.update(predicted)
+        self.correct.update(a for a, b in zip(given, predicted, strict=True) if a == b)
 
     @property
     def n(self) -> int:
@@ -64,13 +63,22 @@ class Counts:
         }
 
 
-def _comparable(
-    labels: "NDArray[Any]", predicted: "NDArray[Any]"
-) -> "tuple[NDArray[Any], NDArray[Any]]":
-    """Both as text where one is: a file of numbers may be scored with a model of words."""
-    if (labels.dtype.kind in "iufb") == (predicted.dtype.kind in "iufb"):
-        return labels, predicted
-    return labels.astype(str), predicted.astype(str)
+class _Labels:
+    """The labels of a file as those of a model; what the model does not know stays text."""
+
+    def __init__(self, classes: "NDArray[Any]") -> None:
+        self._are_numbers = classes.dtype.kind in "iuf"
+        self._known: dict[str, Any] = {}
+
+    def of(self, texts: "NDArray[Any]") -> list[Any]:
+        return [self._label(text) for text in texts.tolist()]
+
+    def _label(self, text: str) -> Any:
+        if not self._are_numbers:
+            return text
+        if text not in self._known:
+            self._known[text] = parse_labels([text]).tolist()[0]
+        return self._known[text]
 
 
 def score(
@@ -82,14 +90,20 @@ def score(
 ) -> None:
     """Predict labelled rows and count what is right."""
     opened = open_model(model, jobs, file_format)
-    counts = Counts()
+    counts, labels = Counts(), _Labels(opened.classes)
     with shown_warnings():
-        for table in batches_alike(data, opened.reading, jobs, has_labels=True):
-            values = opened.scores(table.X)
-            labels: Any = labelled(table, data).y
-            counts.add(labels, opened.classes[values.argmax(axis=1)])
-    if counts.n == 0:
-        raise DataError("there are no rows", path=str(data))
+        # As text: there may be labels that no class has.
+        for table in opened.files.batches(data, jobs, has_labels=True, label_kind="string"):
+            best = opened.scores(table, data).argmax(axis=1)
+            given: Any = labelled(table, data).y
+            counts.add(labels.of(given), opened.classes[best].tolist())
+    unknown = sorted(set(counts.given) - set(opened.classes.tolist()), key=_order)
+    if unknown:
+        n_unknown = sum(counts.given[label] for label in unknown)
+        warn(
+            f"{n_unknown:,} row(s) have labels that the model does not know, which count as "
+            f"errors: {', '.join(map(str, unknown[:5]))}{', …' if len(unknown) > 5 else ''}"
+        )
     classes = [counts.of_class(label) for label in _in_order(counts)]
     summary = {
         "n": counts.n,
@@ -104,21 +118,24 @@ def score(
     if len(classes) <= _SHOWN:
         show(_table(classes))
     error = np.sqrt(counts.accuracy * (1 - counts.accuracy) / counts.n)
-    show(
-        figures(
-            "",
-            {
-                "accuracy": f"{counts.accuracy:.2%} ± {error:.2%}",
-                "errors": f"{summary['errors']:,} of {counts.n:,}",
-                "balanced accuracy": f"{summary['balanced_accuracy']:.2%}",
-                "macro F1": f"{summary['macro_f1']:.4f}",
-            },
-        )
+    show_figures(
+        "",
+        {
+            "accuracy": f"{counts.accuracy:.2%} ± {error:.2%}",
+            "errors": f"{summary['errors']:,} of {counts.n:,}",
+            "balanced accuracy": f"{summary['balanced_accuracy']:.2%}",
+            "macro F1": f"{summary['macro_f1']:.4f}",
+        },
     )
 
 
 def _in_order(counts: Counts) -> list[Any]:
-    return sorted({*counts.given, *counts.predicted})
+    return sorted({*counts.given, *counts.predicted}, key=_order)
+
+
+def _order(label: Any) -> tuple[bool, Any]:
+    """Numbers before text."""
+    return isinstance(label, str), label
 
 
 def _mean(values: Iterable[float]) -> float:

@@ -5,14 +5,24 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from sklearn.base import clone
 
 from polymargin.cli import _options as o
-from polymargin.cli._console import figures, grid, show, show_json, shown_warnings
-from polymargin.cli._data import Reading, check_target
-from polymargin.cli._exit import writing
-from polymargin.cli._figures import plot_search
-from polymargin.cli._recipe import Features, announce, assemble, make_estimator, parse_ngrams
-from polymargin.errors import require
+from polymargin.cli._console import grid, note, show, show_figures, show_json, shown_warnings
+from polymargin.cli._data import Reading
+from polymargin.cli._figures import check_plot, plot_search
+from polymargin.cli._given import refuse_without_kernel
+from polymargin.cli._outputs import check_target
+from polymargin.cli._recipe import (
+    Features,
+    announce,
+    assemble,
+    check_parameters,
+    make_estimator,
+    parse_ngrams,
+    parse_range,
+)
+from polymargin.cli._writing import writing
 from polymargin.files import data_hash, save
 from polymargin.model_selection import GridPoint, GridSearch, nested_grid_search
 
@@ -28,6 +38,7 @@ _SHOWN = 10
 
 
 def select(
+    context: typer.Context,
     data: o.DataFile,
     model: Annotated[
         Path | None,
@@ -74,12 +85,12 @@ def select(
     quiet: o.QuietOption = False,
 ) -> None:
     """Choose machine, C and gamma by cross-validation on nested grids."""
-    for target in (model, plot):
-        check_target(target)
-    if plot is not None:
-        require("matplotlib", extra="plot", purpose="Plots")
+    check_target(model, data, plot)
+    check_plot(plot, data)
+    names = machines.split(",")
+    refuse_without_kernel(context, kernel)
     svm = make_estimator(
-        machine=machines.split(",")[0],
+        machine=names[0],
         C=1.0,
         kernel=kernel,
         gamma=gamma,
@@ -95,15 +106,17 @@ def select(
         seed=seed,
         jobs=jobs,
     )
+    for name in names:
+        check_parameters(clone(svm).set_params(machine=name))
     reading = Reading(file_format, label, delimiter, n_features, zero_based, jobs)
     features = Features(
         scale, precision, missing, text_features, analyzer, parse_ngrams(ngrams), hash_bits
     )
-    axes: dict[str, Any] = {"log2_C": _parse_range(log2_C)}
+    axes: dict[str, Any] = {"log2_C": _parse_range(log2_C, "--log2-C")}
     if log2_gamma is not None:
-        axes["log2_gamma"] = _parse_range(log2_gamma)
-    table = reading.read(data)
-    steps, X = features.fit(table)
+        axes["log2_gamma"] = _parse_range(log2_gamma, "--log2-gamma")
+    table = reading.read_to_train(data)
+    steps, X = features.fit(table, data)
     if not quiet:
         announce(table, X)
     with shown_warnings():
@@ -111,7 +124,7 @@ def select(
             svm,
             X,
             table.y,
-            machines=machines.split(","),
+            machines=names,
             refinements=refinements,
             cv=folds,
             refit=model is not None,
@@ -121,8 +134,7 @@ def select(
             **axes,
         )
     if plot is not None:
-        with writing(plot):
-            plot_search(search, plot)
+        plot_search(search, plot)
     if model is not None:
         assert search.best_estimator is not None
         with writing(model):
@@ -137,18 +149,12 @@ def select(
             {"best": search.best_params, "accuracy": search.best_score, "n_fits": search.n_fits}
             | {"points": search.records(), "model": None if model is None else str(model)}
         )
-    else:
+    elif not quiet:
         _report(search, model)
 
 
-def _parse_range(text: str | None) -> tuple[float, float, float] | None:
-    if text is None:
-        return None
-    try:
-        first, last, step = map(float, text.split(":"))
-    except ValueError:
-        raise typer.BadParameter(f"{text!r} is not FIRST:LAST:STEP, as in -6:6:2") from None
-    return first, last, step
+def _parse_range(text: str | None, option: str) -> tuple[float, float, float] | None:
+    return None if text is None else parse_range(text, option)
 
 
 def _report(search: GridSearch, model: Path | None) -> None:
@@ -163,7 +169,9 @@ def _report(search: GridSearch, model: Path | None) -> None:
         "accuracy": f"{best.mean_score:.2%} in cross-validation",
         "fits": f"{search.n_fits:,}",
     }
-    show(figures("", facts | ({} if model is None else {"model": str(model)})))
+    show_figures("", facts)
+    if model is not None:
+        note(f"model in {model}")
 
 
 def _row(point: GridPoint) -> list[str]:

@@ -7,21 +7,31 @@ from typing import Annotated, Any
 import typer
 
 from polymargin.cli import _options as o
-from polymargin.cli._checkpoints import CheckpointWriter, resume
-from polymargin.cli._console import figures, note, show, show_json, shown_warnings, warn
-from polymargin.cli._data import Reading, check_target
-from polymargin.cli._exit import Exit, writing
+from polymargin.cli._checkpoints import CheckpointWriter, Resumed
+from polymargin.cli._console import note, show_figures, show_json, shown_warnings, warn
+from polymargin.cli._data import Reading, concerning
+from polymargin.cli._exit import Exit, interrupted
+from polymargin.cli._given import (
+    is_given,
+    refuse_with_stream,
+    refuse_without_kernel,
+    refuse_without_stream,
+)
+from polymargin.cli._outputs import check_target, is_standard
 from polymargin.cli._recipe import (
     SVM,
     Features,
     announce,
     assemble,
+    check_parameters,
     make_compact,
     make_estimator,
     parse_ngrams,
 )
 from polymargin.cli._stream import StreamOptions, train_stream
-from polymargin.files import data_hash, read_checkpoint, save
+from polymargin.cli._summary import for_people, summarise
+from polymargin.cli._writing import writing
+from polymargin.files import data_hash, save
 
 EXAMPLES = """
 [bold]Examples[/]
@@ -78,7 +88,10 @@ def train(
         ),
     ] = None,
     checkpoint_every: Annotated[
-        float, typer.Option(metavar="SECONDS", min=0.0, rich_help_panel=_LONG)
+        float,
+        typer.Option(
+            metavar="SECONDS", min=0.0, help="Time between two of them.", rich_help_panel=_LONG
+        ),
     ] = 120.0,
     resume_from: Annotated[
         Path | None,
@@ -129,8 +142,15 @@ def train(
     quiet: o.QuietOption = False,
 ) -> None:
     """Train a model and write it to a file."""
-    for target in (model, checkpoint):
-        check_target(target)
+    if is_standard(model):
+        raise typer.BadParameter("a model goes to a file, not to standard output")
+    check_target(model, data, checkpoint, resume_from)
+    check_target(checkpoint, data)
+    if checkpoint is not None and checkpoint.absolute() == model.absolute():
+        raise typer.BadParameter("name another file than --model", param_hint="--checkpoint")
+    resumed = None if resume_from is None or stream else Resumed.read(resume_from)
+    if resumed is not None and kernel is None:
+        kernel = resumed.kernel
     reading = Reading(file_format, label, delimiter, n_features, zero_based, jobs)
     features = Features(
         scale, precision, missing, text_features, analyzer, parse_ngrams(ngrams), hash_bits
@@ -153,31 +173,33 @@ def train(
         seed=seed,
         jobs=jobs,
     )
-    svm._validate_params()
+    if resumed is not None:
+        svm = resumed.merge(svm, _parameters_given(context, svm), quiet)
+    refuse_without_kernel(context, kernel)
+    check_parameters(svm)
     if stream:
+        refuse_with_stream(context)
         options = StreamOptions(passes, batch, classes, scratch)
-        _refuse_with_stream(context, kernel, scale, checkpoint, resume_from, duals)
         train_stream(data, svm, reading, features, options, model, as_json=json, quiet=quiet)
         return
-    _refuse_without_stream(context)
-    if resume_from is not None:
-        svm = _options_of(context, resume_from, svm)
-
-    table = reading.read(data)
+    refuse_without_stream(context)
+    table = reading.read_to_train(data)
     digest = data_hash(table.X, table.y)
-    steps, X = features.fit(table)
+    steps, X = features.fit(table, data)
     if not quiet:
         announce(table, X)
     spent, target = 0.0, checkpoint or resume_from
     if target is not None:
         features_digest = data_hash(X, table.y)
-        if resume_from is not None:
-            spent = resume(resume_from, svm, features_digest)
+        if resumed is not None:
+            spent = resumed.start(svm, features_digest)
+            if not quiet:
+                note(f"resumed after {spent:.0f} s of training")
         svm._keeper = CheckpointWriter(target, checkpoint_every, svm, features_digest, spent)
     start = time.perf_counter()
     svm.set_params(verbose=0 if quiet else 1)
-    with shown_warnings():
-        interrupted = _fit(svm, X, table.y)
+    with shown_warnings(), concerning(data):
+        was_interrupted = _fit(svm, X, table.y)
     seconds = spent + time.perf_counter() - start
     if svm._keeper is not None:
         svm._keeper.keep(svm._dual_state)
@@ -192,14 +214,14 @@ def train(
             data_hash=digest,
             reading=table.reading,
         )
-    summary = _summary(svm, model, X.shape, seconds)
+    summary = summarise(svm, model, X.shape, seconds)
     if json:
         show_json(summary)
     elif not quiet:
-        show(figures(str(model), _for_people(summary)))
-    if interrupted:
+        show_figures(str(model), for_people(summary))
+    if was_interrupted:
         warn(f"interrupted: {model} holds what was reached")
-        raise typer.Exit(Exit.INTERRUPTED)
+        raise typer.Exit(interrupted())
     if not svm.converged_:
         raise typer.Exit(Exit.NOT_CONVERGED)
 
@@ -215,76 +237,15 @@ def _fit(svm: SVM, X: Any, y: Any) -> bool:
     return False
 
 
-def _options_of(context: typer.Context, path: Path, given: SVM) -> SVM:
-    """An estimator with the parameters of a checkpoint, but for those that were given."""
-    names = {"kernel": "kernel", "intercept": "fit_intercept", "balanced": "class_weight"}
-    stored = read_checkpoint(path).make_estimator()
-    if type(stored) is not type(given) and _is_given(context, "kernel"):
-        raise typer.BadParameter(
-            f"{path} is the checkpoint of a linear machine", param_hint="--kernel"
-        )
-    for option in context.params:
-        name = {"seed": "random_state", "jobs": "n_jobs"}.get(option, names.get(option, option))
-        if name in stored.get_params() and _is_given(context, option):
-            value = given.get_params()[name]
-            if value != stored.get_params()[name]:
-                note(f"{name}={value} in place of {stored.get_params()[name]} in {path}")
-            stored.set_params(**{name: value})
-    return stored
+_PARAMETERS = {
+    "intercept": "fit_intercept",
+    "balanced": "class_weight",
+    "seed": "random_state",
+    "jobs": "n_jobs",
+}
 
 
-def _is_given(context: typer.Context, option: str) -> bool:
-    source = context.get_parameter_source(option)
-    return source is not None and source.name == "COMMANDLINE"
-
-
-def _refuse_with_stream(context: typer.Context, *ignored: Any) -> None:
-    refused = {
-        "kernel": "a kernel machine needs all rows",
-        "scale": "scaling needs all rows",
-        "checkpoint": "a stream has no checkpoints",
-        "resume_from": "a stream has no checkpoints",
-        "duals": "a stream does not store dual variables",
-        "balanced": "weights of classes need all rows",
-    }
-    for option, reason in refused.items():
-        if _is_given(context, option):
-            raise typer.BadParameter(f"does not go with --stream: {reason}", param_hint=option)
-
-
-def _refuse_without_stream(context: typer.Context) -> None:
-    for option in ("passes", "batch", "classes", "scratch"):
-        if _is_given(context, option):
-            raise typer.BadParameter("goes with --stream only", param_hint=f"--{option}")
-
-
-def _summary(svm: SVM, path: Path, shape: tuple[int, int], seconds: float) -> dict[str, Any]:
-    return {
-        "model": str(path),
-        "machine": svm.machine,
-        "C": svm.C,
-        **({"kernel": svm.kernel, "gamma": svm.gamma_} if hasattr(svm, "support_") else {}),
-        "n": shape[0],
-        "d": shape[1],
-        "k": len(svm.classes_),
-        **({"n_support": len(svm.support_)} if hasattr(svm, "support_") else {}),
-        "gap": svm.dual_gap_,
-        "primal_objective": svm.primal_objective_,
-        "dual_objective": svm.dual_objective_,
-        "converged": bool(svm.converged_),
-        "passes": svm.n_iter_,
-        "seconds": seconds,
-        "bytes": path.stat().st_size,
-    }
-
-
-def _for_people(summary: dict[str, Any]) -> dict[str, str]:
-    primal, dual = summary["primal_objective"], summary["dual_objective"]
-    return {
-        "machine": f"{summary['machine']}, C = {summary['C']:g}"
-        + (f", {summary['kernel']} kernel" if "kernel" in summary else ""),
-        "optimum": f"between {dual:.6g} and {primal:.6g}, gap {summary['gap']:.2e}",
-        "converged": "yes" if summary["converged"] else "no",
-        "passes": f"{summary['passes']:,} in {summary['seconds']:.2f} s",
-        "file": f"{summary['bytes']:,} bytes",
-    }
+def _parameters_given(context: typer.Context, svm: SVM) -> list[str]:
+    """Those of the estimator that the user named, not those that have a default."""
+    given = [_PARAMETERS.get(name, name) for name in context.params if is_given(context, name)]
+    return [name for name in given if name in svm.get_params(deep=False)]

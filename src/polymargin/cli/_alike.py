@@ -1,0 +1,106 @@
+"""Files that are read as the training file of a model was."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from polymargin.cli._console import warn
+from polymargin.cli._data import labelled, opening
+from polymargin.cli._packing import without_packing
+from polymargin.errors import DataError
+from polymargin.files import ModelInfo
+from polymargin.preprocessing import ColumnEncoder
+from polymargin.readers import Columns, Table, read, read_batches
+
+# Files of a family say the same in other words.
+_FAMILIES = (("csv", "tsv", "parquet", "arrow"), ("svmlight", "npz"))
+_ENDINGS = {
+    ".svm": "svmlight",
+    ".svmlight": "svmlight",
+    ".libsvm": "svmlight",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".parquet": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".npz": "npz",
+}
+_OF_ALL_FORMATS = ("kinds", "label", "label_kind", "n_features")
+
+
+@dataclass(frozen=True)
+class Alike:
+    """How files are read.
+
+    `options` are those of the training file; `file_format` is what the user named, if anything.
+    """
+
+    options: dict[str, Any]
+    file_format: str | None = None
+
+    def read(self, path: Path, jobs: int = 1) -> Table:
+        """All rows, which need labels."""
+        with opening(path):
+            options = self._options(path) | {"n_jobs": jobs}
+            table = labelled(read(path, **options), path)
+        self._tell_ignored(table.ignored_entries)
+        return table
+
+    def batches(self, path: Path, jobs: int, **more: Any) -> Iterator[Table]:
+        """The rows, some at a time."""
+        ignored = 0
+        with opening(path):
+            for table in read_batches(path, **self._options(path) | {"n_jobs": jobs} | more):
+                ignored += table.ignored_entries
+                yield table
+        self._tell_ignored(ignored)
+
+    def _options(self, path: Path) -> dict[str, Any]:
+        return {**self._in_format(path), "extra": "ignore"}
+
+    def _in_format(self, path: Path) -> dict[str, Any]:
+        """The options for the format of this file, by its name where the user has named none."""
+        trained = self.options.get("format")
+        own = _ENDINGS.get(without_packing(path).suffix.lower(), trained)
+        own = self.file_format or (None if trained is None else own)
+        if own == trained or (trained, own) == ("text", "tsv"):
+            return self.options
+        if self.file_format is None and not any({trained, own} <= {*f} for f in _FAMILIES):
+            raise DataError(
+                f"by its name it is a {own} file, but the model was trained on {trained}; "
+                "--format reads it as something else",
+                path=str(path),
+            )
+        kept = {name: self.options[name] for name in _OF_ALL_FORMATS if name in self.options}
+        return kept | {"format": own}
+
+    def _tell_ignored(self, n_ignored: int) -> None:
+        """Values of features that the model has never seen are not dropped in silence."""
+        if n_ignored:
+            warn(
+                f"{n_ignored:,} value(s) belong to features beyond the "
+                f"{self.options['n_features']:,} of the model and were ignored"
+            )
+
+
+def as_table(table: Table) -> Alike:
+    """As a file that was just read."""
+    options = dict(table.reading)
+    if isinstance(table.X, Columns):
+        options["kinds"] = table.X.kinds
+    elif not isinstance(table.X, list):
+        options["n_features"] = table.X.shape[1]
+    return Alike(options)
+
+
+def as_model(
+    model: Any, info: ModelInfo, steps: list[tuple[str, Any]], file_format: str | None
+) -> Alike:
+    """As the training file of a model."""
+    options: dict[str, Any] = dict(info.reading or {})
+    if steps and isinstance(steps[0][1], ColumnEncoder):
+        options["kinds"] = steps[0][1].kinds
+    elif not steps or not hasattr(steps[0][1], "analyzer"):
+        options["n_features"] = (steps[0][1] if steps else model).n_features_in_
+    return Alike(options, file_format)

@@ -1,0 +1,259 @@
+"""What each command does when all is well."""
+
+import lzma
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cli_helpers import COMMANDS, SATIMAGE, SATIMAGE_TEST, done, finish, names_in, run, start
+
+from polymargin import __version__, read_info
+
+SHORT = ("--scale", "minmax", "-C", 0.1)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Trained on satimage."""
+    path = tmp_path_factory.mktemp("model") / "sat.safetensors"
+    done("train", SATIMAGE, *SHORT, "-q", "-o", path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of few rows, with numbers as labels."""
+    random = np.random.default_rng(0)
+    path = tmp_path_factory.mktemp("rows") / "rows.csv"
+    lines = ["a,b,label"]
+    for label in random.integers(3, size=90):
+        a, b = random.normal([label, -label])
+        lines.append(f"{a:.4f},{b:.4f},{label}")
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_has_an_example(command: str) -> None:
+    for option in ("--help", "-h"):
+        result = done(command, option)
+        assert re.search(rf"^\s*polymargin {command}\b", result.out, re.MULTILINE)
+        assert result.err == ""
+
+
+def test_help_lists_all_commands() -> None:
+    shown = done("--help").out
+    assert all(re.search(rf"│ {command} ", shown) for command in COMMANDS)
+
+
+def test_nothing_given_shows_help() -> None:
+    assert "Usage: polymargin [OPTIONS] COMMAND" in run().out
+    assert "Usage: polymargin train" in run("train").out
+
+
+def test_module_and_command_are_the_same() -> None:
+    command = Path(sys.executable).parent / "polymargin"
+    if not command.exists():
+        pytest.skip("the command is not installed beside the interpreter")
+    named = subprocess.run([command, "--help"], capture_output=True, text=True, check=True)
+    module = finish(start("--help"))
+    assert (named.stdout, named.stderr) == (module.out, module.err)
+    assert "Usage: polymargin" in module.out
+
+
+def test_version() -> None:
+    assert done("--version").out == f"polymargin {__version__}\n"
+
+
+def test_completion_of_bash() -> None:
+    environment = os.environ | {
+        "_POLYMARGIN_COMPLETE": "complete_bash",
+        "COMP_WORDS": "polymargin train --machine c",
+        "COMP_CWORD": "3",
+    }
+    assert finish(start(env=environment)).out.split() == ["cs"]
+
+
+def test_show_completion() -> None:
+    if not Path("/bin/bash").exists():
+        pytest.skip("there is no bash")
+    line = f"{sys.executable} -m polymargin --show-completion; exit $?"
+    shown = subprocess.run(["/bin/bash", "-c", line], capture_output=True, text=True, check=True)
+    assert "complete " in shown.stdout
+    assert "_POLYMARGIN_COMPLETE=complete_bash" in shown.stdout
+
+
+def test_train_says_what_it_reached(tmp_path: Path) -> None:
+    path = tmp_path / "m.safetensors"
+    result = done("train", SATIMAGE, *SHORT, "-o", path)
+    assert "between 289." in result.out
+    assert "converged  yes" in result.out
+    assert "4,435 rows, 36 features, 6 classes" in result.err
+    summary = done("train", SATIMAGE, *SHORT, "-o", path, "--json").json
+    assert summary["converged"] is True
+    assert summary["gap"] < 1e-3
+    assert summary["dual_objective"] <= summary["primal_objective"]
+    assert (summary["n"], summary["d"], summary["k"]) == (4435, 36, 6)
+    assert summary["bytes"] == path.stat().st_size
+    assert names_in(tmp_path) == {"m.safetensors"}
+
+
+def test_not_converged_has_a_code_and_a_model(tmp_path: Path) -> None:
+    path = tmp_path / "m.safetensors"
+    result = run("train", SATIMAGE, *SHORT, "--max-iter", 2, "-q", "-o", path)
+    assert result.code == 5
+    assert "warning: The fit stopped after 2 passes" in result.err
+    assert read_info(path).certificate["converged"] is False
+    assert done("score", path, SATIMAGE_TEST, "--json").json["accuracy"] > 0.5
+
+
+def test_json_is_all_there_is_on_standard_output(model: Path, rows: Path, tmp_path: Path) -> None:
+    out = tmp_path / "m.safetensors"
+    few = ("--folds", 2, "--refinements", 0, "--log2-C=-2:2:2")
+    assert "gap" in done("train", rows, "-o", out, "--json").json
+    assert "gap" in done("train", rows, "-o", out, "--stream", "--json").json
+    assert "accuracy" in done("score", model, SATIMAGE_TEST, "--json").json
+    assert "accuracy" in done("select", rows, *few, "--json").json
+    assert len(done("path", rows, "--Cs", "0.1,1", "--json").json["path"]) == 2
+    assert done("info", model, "--json").json["n_features"] == 36
+    found = done("inspect", model, SATIMAGE, "--top", 4, "--json").json
+    assert len(found["suspicious"]) == 4
+    for command in (("train", rows, "-o", out), ("path", rows), ("select", rows, *few)):
+        quiet = done(*command, "--json", "--quiet")
+        assert isinstance(quiet.json, dict)
+        assert quiet.err == ""
+
+
+def test_quiet_prints_nothing(model: Path, rows: Path, tmp_path: Path) -> None:
+    out = tmp_path / "m.safetensors"
+    few = ("--folds", 2, "--refinements", 0, "--log2-C=-2:2:2")
+    for command in (
+        ("train", rows, "-o", out),
+        ("train", rows, "-o", out, "--stream"),
+        ("train", rows, "-o", out, "--kernel", "rbf"),
+        ("predict", model, SATIMAGE_TEST, "-o", tmp_path / "labels.txt"),
+        ("select", rows, *few, "-o", out),
+        ("path", rows, "--Cs", "0.1,1"),
+    ):
+        result = done(*command, "--quiet")
+        assert (result.out, result.err) == ("", ""), command
+
+
+def test_predict_writes_a_label_a_line(model: Path, tmp_path: Path) -> None:
+    target = tmp_path / "labels.txt"
+    result = done("predict", model, SATIMAGE_TEST, "-o", target)
+    assert result.out == ""
+    assert "2,000 labels in" in result.err
+    printed = done("predict", model, SATIMAGE_TEST).out
+    assert target.read_text() == printed == done("predict", model, SATIMAGE_TEST, "-o", "-").out
+    assert set(printed.split()) <= set("123456")
+    assert len(printed.splitlines()) == 2000
+
+
+def test_score_counts(model: Path) -> None:
+    found = done("score", model, SATIMAGE_TEST, "--json").json
+    labels = [int(line) for line in done("predict", model, SATIMAGE_TEST).out.split()]
+    for row in found["classes"]:
+        hits = row["recall"] * row["n"]
+        assert hits == pytest.approx(round(hits))
+        assert hits / labels.count(row["label"]) == pytest.approx(row["precision"])
+    shown = done("score", model, SATIMAGE_TEST).out
+    assert f"{found['errors']:,} of 2,000" in shown
+
+
+def test_info_shows_the_file(model: Path) -> None:
+    shown = done("info", model).out
+    for text in ("Weston–Watkins, C = 0.1", "6: 1, 2, 3, 4, 5, 6", "36, float64, dense", "Scaler"):
+        assert text in shown
+    fields = done("info", model, "--json").json
+    assert fields["parameters"]["C"] == 0.1
+    assert fields["classes"] == [1, 2, 3, 4, 5, 6]
+
+
+def test_info_without_a_model_shows_versions() -> None:
+    assert f"polymargin    {__version__}" in done("info").out
+
+
+def test_inspect_writes_a_report(model: Path, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    report = tmp_path / "report.html"
+    options = ("--report", report, "--test", SATIMAGE_TEST, "--title", "<Soil>", "--top", 3)
+    result = done("inspect", model, SATIMAGE, *options, "--max-patterns", 20)
+    assert "Suspicious labels" in result.out
+    assert "Confusable classes" in result.out
+    page = report.read_text(encoding="utf-8")
+    assert "&lt;Soil&gt;" in page
+    assert page.rstrip().endswith("</html>")
+    assert names_in(tmp_path) == {"report.html"}
+
+
+def test_inspect_refuses_other_rows(model: Path) -> None:
+    pytest.importorskip("pandas")
+    result = run("inspect", model, SATIMAGE_TEST)
+    assert result.code == 3
+    assert "these are not the rows that" in result.err
+    assert "--other-data" in result.err
+
+
+def test_inspect_goes_on_when_told(model: Path, tmp_path: Path) -> None:
+    pytest.importorskip("pandas")
+    text = lzma.decompress(SATIMAGE.read_bytes()).replace(b":92 ", b":93 ")
+    (tmp_path / "changed.svm").write_bytes(text)
+    assert run("inspect", model, tmp_path / "changed.svm").code == 3
+    assert "Suspicious" in done("inspect", model, tmp_path / "changed.svm", "--other-data").out
+
+
+def test_inspect_needs_dual_variables(tmp_path: Path) -> None:
+    path = tmp_path / "m.safetensors"
+    done("train", SATIMAGE, *SHORT, "--no-duals", "-q", "-o", path)
+    result = run("inspect", path, SATIMAGE)
+    assert result.code == 3
+    assert "train with --duals" in result.err
+
+
+def test_select_trains_the_best(rows: Path, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    target, plot = tmp_path / "m.safetensors", tmp_path / "grid.png"
+    options = ("--machines", "ww,cs", "--log2-C=-4:4:2", "--folds", 3, "--refinements", 1)
+    found = done("select", rows, *options, "-o", target, "--plot", plot, "--json").json
+    assert found["best"]["C"] == read_info(target).parameters["C"]
+    assert found["best"]["machine"] == read_info(target).parameters["machine"]
+    assert found["n_fits"] == 3 * len(found["points"]) + 1  # the last on all rows
+    assert plot.read_bytes().startswith(b"\x89PNG")
+    assert names_in(tmp_path) == {"m.safetensors", "grid.png"}
+    best = max(point["mean_score"] for point in found["points"])
+    assert found["accuracy"] == pytest.approx(best)
+    assert "in cross-validation" in done("select", rows, *options).out
+
+
+def test_select_of_a_kernel(rows: Path) -> None:
+    grid = ("--log2-C=0:2:2", "--log2-gamma=-2:0:2", "--refinements", 0, "--folds", 2)
+    found = done("select", rows, "--kernel", "rbf", *grid, "--json").json
+    assert {"C", "gamma"} <= set(found["best"])
+    assert len(found["points"]) == 4
+
+
+def test_path_over_C(rows: Path, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    plot = tmp_path / "path.svg"
+    options = ("--Cs=-4:2:2", "--test", rows, "--plot", plot)
+    found = done("path", rows, *options, "--json").json["path"]
+    assert [record["C"] for record in found] == [2.0**-4, 2.0**-2, 1.0, 4.0]
+    norms = [record["norm"] for record in found]
+    assert norms == sorted(norms)
+    assert all(record["accuracy"] == record["training_accuracy"] for record in found)
+    assert b"<svg" in plot.read_bytes()
+    assert names_in(tmp_path) == {"path.svg"}
+    assert len(re.findall(r"\d\.\de-0\d", done("path", rows, "--Cs", "0.1,1").out)) == 2
+
+
+def test_demo(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    plot = tmp_path / "demo.png"
+    result = done("demo", plot, "--tol", 1e-2)
+    assert all(name in result.out for name in ("WW", "CS", "LLW", "ADM", "OVR"))
+    assert plot.read_bytes().startswith(b"\x89PNG")

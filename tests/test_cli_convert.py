@@ -1,0 +1,114 @@
+"""Models and data in other formats, rows in another order."""
+
+import csv
+import lzma
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cli_helpers import SATIMAGE, SATIMAGE_TEST, done, names_in
+from sklearn.datasets import load_svmlight_file
+
+from polymargin import LinearSVM, load, read_info
+from polymargin.files import load_liblinear
+
+SHORT = ("--scale", "minmax", "-C", 0.1)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Trained on satimage."""
+    path = tmp_path_factory.mktemp("model") / "sat.safetensors"
+    done("train", SATIMAGE, *SHORT, "-q", "-o", path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of few rows, with numbers as labels."""
+    random = np.random.default_rng(0)
+    path = tmp_path_factory.mktemp("rows") / "rows.csv"
+    lines = ["a,b,label"]
+    for label in random.integers(3, size=90):
+        a, b = random.normal([label, -label])
+        lines.append(f"{a:.4f},{b:.4f},{label}")
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_convert_to_liblinear_and_back(model: Path, tmp_path: Path) -> None:
+    there, back = tmp_path / "sat.model", tmp_path / "back.safetensors"
+    done("convert", model, there)
+    assert there.read_text().startswith("solver_type ")
+    done("convert", there, back)
+    assert isinstance(load(back), LinearSVM)
+    assert load_liblinear(there).coef_.shape == (6, 36)
+    before = done("score", model, SATIMAGE_TEST, "--json").json
+    after = done("score", back, SATIMAGE_TEST, "--json").json
+    assert after["accuracy"] == before["accuracy"]
+
+
+def test_convert_to_onnx(model: Path, tmp_path: Path) -> None:
+    runtime = pytest.importorskip("onnxruntime")
+    target = tmp_path / "sat.onnx"
+    done("convert", model, target)
+    session = runtime.InferenceSession(target.read_bytes(), providers=["CPUExecutionProvider"])
+    with lzma.open(SATIMAGE_TEST, "rb") as file:
+        X, _ = load_svmlight_file(file)
+    (labels,) = session.run(["label"], {"X": X.toarray()})
+    assert [str(label) for label in labels] == done("predict", model, SATIMAGE_TEST).out.split()
+
+
+def test_convert_a_model_keeps_what_it_knows(model: Path, tmp_path: Path) -> None:
+    copy, unnamed = tmp_path / "copy.safetensors", tmp_path / "unnamed"
+    unnamed.write_bytes(model.read_bytes())
+    done("convert", unnamed, copy)
+    before, after = read_info(model), read_info(copy)
+    assert (after.reading, after.data_hash) == (before.reading, before.data_hash)
+    assert after.data_hash is not None
+
+
+@pytest.mark.parametrize("name", ["rows.svm", "rows.svm.gz", "rows.svm.zst", "rows.npz"])
+def test_convert_data(rows: Path, tmp_path: Path, name: str) -> None:
+    target = tmp_path / name
+    assert "features: a, b" in done("convert", rows, target).err
+    results = []
+    for data in (rows, target):
+        done("train", data, "-q", "--scale", "standard", "-o", tmp_path / "m.safetensors")
+        results.append(done("score", tmp_path / "m.safetensors", data, "--json").json)
+    assert results[0]["accuracy"] == results[1]["accuracy"]
+    assert results[1]["n"] == 90
+
+
+def test_shuffle_keeps_rows_and_header(rows: Path, tmp_path: Path) -> None:
+    target = tmp_path / "shuffled.csv"
+    assert "90 rows" in done("convert", rows, target, "--shuffle").err
+    before, after = rows.read_text().splitlines(), target.read_text().splitlines()
+    assert before[0] == after[0]
+    assert before[1:] != after[1:]
+    assert sorted(before[1:]) == sorted(after[1:])
+    done("convert", rows, tmp_path / "again.csv", "--shuffle", "--seed", 1)
+    assert (tmp_path / "again.csv").read_text() != target.read_text()
+    assert names_in(tmp_path) == {"shuffled.csv", "again.csv"}
+
+
+def test_shuffle_keeps_cells_with_line_ends_whole(tmp_path: Path) -> None:
+    source, target = tmp_path / "a.csv", tmp_path / "b.csv"
+    cells = [["text", "label"], *([f'a "{i}"\nb', str(i % 2)] for i in range(50))]
+    with source.open("w", newline="") as file:
+        csv.writer(file).writerows(cells)
+    done("convert", source, target, "--shuffle")
+    with target.open(newline="") as file:
+        found = list(csv.reader(file))
+    assert found[0] == cells[0]
+    assert sorted(found[1:]) == sorted(cells[1:])
+    assert found != cells
+
+
+def test_shuffle_of_texts_has_no_header(tmp_path: Path) -> None:
+    source, target = tmp_path / "a.tsv", tmp_path / "b.tsv.xz"
+    source.write_text("".join(f"{i % 2}\tword number{i}\n" for i in range(40)))
+    assert "40 rows" in done("convert", source, target, "--shuffle").err
+    done("convert", target, tmp_path / "c.tsv", "--shuffle")
+    lines = (tmp_path / "c.tsv").read_text().splitlines()
+    assert sorted(lines) == sorted(source.read_text().splitlines())
