@@ -76,7 +76,7 @@ def test_bad_options_of_others(model: Path, tmp_path: Path) -> None:
         (("path", SATIMAGE, "--plot", tmp_path / "x"), "--plot"),
         (("inspect", model, SATIMAGE, "--image-shape", "6"), "--image-shape: '6'"),
         (("inspect", model, SATIMAGE, "--by", "size"), "--by"),
-        (("convert", model, tmp_path / "x.foo"), "give --to"),
+        (("convert", model, tmp_path / "x.foo"), "tells no format to write"),
         (("convert", model, tmp_path / "x.npz"), "a model cannot become npz"),
         (("convert", SATIMAGE, tmp_path / "x.onnx"), "is no model of polymargin or LIBLINEAR"),
         (("convert", SATIMAGE, tmp_path / "x.svm", "--shuffle", "--to", "npz"), "--to"),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_helpers import SATIMAGE, SATIMAGE_TEST, done, names_in
+from cli_helpers import SATIMAGE, SATIMAGE_TEST, done, names_in, run
 from sklearn.datasets import load_svmlight_file
 
 from polymargin import LinearSVM, load, read_info
@@ -112,3 +112,28 @@ def test_shuffle_of_texts_has_no_header(tmp_path: Path) -> None:
     done("convert", target, tmp_path / "c.tsv", "--shuffle")
     lines = (tmp_path / "c.tsv").read_text().splitlines()
     assert sorted(lines) == sorted(source.read_text().splitlines())
+
+
+def test_what_makes_numbers_can_be_left_out(tmp_path: Path) -> None:
+    data, model = tmp_path / "data.csv", tmp_path / "m.safetensors"
+    data.write_text("size,colour,label\n" + "1,red,a\n2,blue,b\n3,red,c\n" * 5)
+    done("train", data, "--scale", "standard", "-q", "-o", model)
+    refused = run("convert", model, tmp_path / "m.onnx")
+    assert refused.code == 2
+    assert "--encoded leaves it out" in refused.err
+    done("convert", model, tmp_path / "m.onnx", "--encoded")
+    done("convert", model, tmp_path / "encoded.safetensors", "--encoded")
+    whole, encoded = load(model), load(tmp_path / "encoded.safetensors")
+    session = pytest.importorskip("onnxruntime").InferenceSession(tmp_path / "m.onnx")
+    X = np.array([[2.0, 0.0, 1.0], [3.0, 1.0, 0.0]])
+    expected = whole[1:].decision_function(X)
+    np.testing.assert_allclose(encoded.decision_function(X), expected)
+    np.testing.assert_allclose(session.run(["scores"], {"X": X})[0], expected)
+    assert "1 × category and 1 × number" in " ".join(done("info", model).out.split())
+
+
+def test_a_table_of_numbers_goes_to_onnx_as_it_is(rows: Path, tmp_path: Path) -> None:
+    done("train", rows, "-q", "-o", tmp_path / "m.safetensors")
+    done("convert", tmp_path / "m.safetensors", tmp_path / "m.onnx")
+    done("convert", tmp_path / "m.safetensors", tmp_path / "m.model")
+    assert load_liblinear(tmp_path / "m.model").coef_.shape == (3, 2)

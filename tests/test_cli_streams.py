@@ -11,6 +11,7 @@ from cli_helpers import LETTER, LETTER_TEST, SATIMAGE, done, names_in, run, writ
 from sklearn.datasets import load_svmlight_file
 
 from polymargin import LinearSVM, load, read_info
+from polymargin.preprocessing import Scaler
 from polymargin.streams import fit_stream
 
 INPUT, OUTPUT, USAGE = 3, 4, 2
@@ -98,7 +99,6 @@ def test_a_stream_of_a_table(tmp_path: Path) -> None:
     "options",
     [
         ("--kernel", "rbf"),
-        ("--scale", "minmax"),
         ("--balanced",),
         ("--precision", "float32"),
         ("--missing", "mean"),
@@ -180,3 +180,32 @@ def test_scratch_files(tmp_path: Path) -> None:
     result = run(*options, "--scratch", tmp_path / "absent")
     assert result.code == OUTPUT
     assert "there is no directory" in result.err
+
+
+@pytest.mark.parametrize("kind", ["minmax", "standard", "maxabs"])
+def test_scaling_is_learnt_in_a_pass_of_its_own(
+    tmp_path: Path, letter: tuple[Any, Any], kind: str
+) -> None:
+    out = tmp_path / "m.safetensors"
+    options = ("--stream", "--batch", 1000, "--passes", 2, "-C", 0.01, "--scale", kind)
+    done("train", LETTER, *options, "-o", out, "-q")
+    X, y = letter
+    scaler = Scaler(kind).fit(X)
+    rows = scaler.transform(X)
+
+    def batches() -> Any:
+        for first in range(0, len(y), 1000):
+            yield rows[first : first + 1000], y[first : first + 1000]
+
+    expected = fit_stream(LinearSVM(C=0.01, random_state=0), batches, np.arange(1, 27), passes=2)
+    model = load(out)
+    np.testing.assert_allclose(model[0].factor_, scaler.factor_, rtol=1e-9)
+    np.testing.assert_allclose(model[-1].coef_, expected.coef_, atol=1e-6)
+    assert run("train", "-", *options, "-o", out).code == USAGE
+
+
+def test_rows_in_runs_of_one_class_are_noticed(tmp_path: Path) -> None:
+    out = tmp_path / "m.safetensors"
+    assert "sorted by class" in done("train", SATIMAGE, "--stream", "-o", out).err
+    done("convert", SATIMAGE, tmp_path / "shuffled.svm", "--shuffle")
+    assert "sorted" not in done("train", tmp_path / "shuffled.svm", "--stream", "-o", out).err

@@ -44,7 +44,7 @@ def sparse_rows(data: Floats, indices: Indices, indptr: Indices, n_features: int
     outside [0, n_features). Unsorted and duplicate indices are allowed: duplicates add up."""
 
 class Duals:
-    """The dual variables beta of a fit, sparse by rows. Its state is (k, indptr, classes, values)."""
+    """The dual variables beta of a fit, sparse by rows; see `__getstate__` for their parts."""
 
     shape: tuple[int, int]
     nnz: int  # number of beta > 0

@@ -11,6 +11,7 @@ import typer
 from polymargin import __version__
 from polymargin.cli._console import complain, note, prepare_streams
 from polymargin.cli._exit import Exit, explained, interrupted
+from polymargin.cli._groups import grouped
 from polymargin.cli._signals import orderly_termination
 from polymargin.cli._writing import writing
 
@@ -55,7 +56,7 @@ def _explained(command: Callable[..., None]) -> Callable[..., None]:
 for _name in _COMMANDS:
     _module = import_module(f"polymargin.cli.{_name}")
     app.command(_name, epilog=_module.EXAMPLES, no_args_is_help=_name not in ("demo", "info"))(
-        _explained(getattr(_module, _name))
+        _explained(grouped(getattr(_module, _name)))
     )
 
 

@@ -15,6 +15,7 @@ from polymargin.files import Checkpoint, read_checkpoint, write_checkpoint
 
 if TYPE_CHECKING:
     from polymargin._fit import DualState
+    from polymargin.cli._options import Kernel
     from polymargin.cli._recipe import SVM
 
 
@@ -64,7 +65,7 @@ class Resumed:
         return cls(path, read_checkpoint(path))
 
     @property
-    def kernel(self) -> str | None:
+    def kernel(self) -> "Kernel | None":
         """None for a linear machine."""
         return self.checkpoint.parameters.get("kernel")
 

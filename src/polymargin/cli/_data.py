@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils._param_validation import InvalidParameterError
 
+from polymargin.cli import _options as o
 from polymargin.cli._exit import is_refusal
 from polymargin.errors import DataError
 from polymargin.readers import Table, read
@@ -19,20 +20,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Reading:
-    """How a file of labelled rows is read."""
+    """Options: how a file of labelled rows is read."""
 
-    format: str | None = None
-    label: str | None = None
-    delimiter: str | None = None
-    n_features: int | None = None
-    zero_based: bool | None = None
-    jobs: int = 1
+    file_format: o.FormatOption = None
+    label: o.LabelOption = None
+    delimiter: o.DelimiterOption = None
+    n_features: o.NFeaturesOption = None
+    zero_based: o.ZeroBasedOption = None
+    jobs: o.JobsOption = 1
 
     @property
     def options(self) -> dict[str, Any]:
         """What `readers.read` takes."""
         return {
-            "format": self.format,
+            "format": self.file_format,
             "label": self.label,
             "delimiter": self.delimiter,
             "n_features": self.n_features,

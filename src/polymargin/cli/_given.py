@@ -33,7 +33,6 @@ def refuse_with_stream(context: typer.Context) -> None:
     """What needs all rows, or would be ignored."""
     reasons = {
         "kernel": "a kernel machine needs all rows",
-        "scale": "scaling needs all rows",
         "missing": "the mean of all rows is not known",
         "balanced": "weights of classes need all rows",
         "precision": "a stream computes in float64",

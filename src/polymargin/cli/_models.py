@@ -47,5 +47,4 @@ def open_model(path: Path, jobs: int = 1, file_format: str | None = None) -> Ope
     info = read_info(path)
     steps, svm = take_apart(model)
     svm.set_params(n_jobs=jobs)
-    named = None if file_format is None else str(file_format)
-    return OpenModel(info, model, steps, svm, as_model(svm, info, steps, named))
+    return OpenModel(info, model, steps, svm, as_model(svm, info, steps, file_format))

@@ -1,8 +1,7 @@
 """Options that several commands share."""
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -11,21 +10,16 @@ from polymargin._machines import machine_names
 _MODEL, _DATA, _FEATURES = "The model", "The data", "Features"
 
 
-def words(name: str, values: tuple[str, ...]) -> type[StrEnum]:
-    """An option that takes one of these words, each of which completion knows."""
-    return StrEnum(name, {value: value for value in values})  # type: ignore[return-value]
-
-
-Scale = words("Scale", ("none", "minmax", "standard", "maxabs"))
-Precision = words("Precision", ("float64", "float32"))
-Format = words("Format", ("svmlight", "csv", "tsv", "text", "npz", "parquet", "arrow"))
-TextFeatures = words("TextFeatures", ("hashing", "tfidf"))
-Analyzer = words("Analyzer", ("word", "char", "char_wb"))
-Stopping = words("Stopping", ("gap", "kkt"))
-Missing = words("Missing", ("error", "mean"))
-Ranking = words("Ranking", ("tau", "margin", "held-out"))
-Target = words("Target", ("safetensors", "liblinear", "onnx", "svmlight", "npz"))
-Kernel = words("Kernel", ("linear", "rbf", "poly", "normalized-poly", "sigmoid", "laplacian"))
+Scale = Literal["none", "minmax", "standard", "maxabs"]
+Precision = Literal["float64", "float32"]
+Format = Literal["svmlight", "csv", "tsv", "text", "npz", "parquet", "arrow"]
+TextFeatures = Literal["hashing", "tfidf"]
+Analyzer = Literal["word", "char", "char_wb"]
+Stopping = Literal["gap", "kkt"]
+Missing = Literal["error", "mean"]
+Ranking = Literal["tau", "margin", "held-out"]
+Target = Literal["safetensors", "liblinear", "onnx", "svmlight", "npz"]
+Kernel = Literal["linear", "rbf", "poly", "normalized-poly", "sigmoid", "laplacian"]
 
 
 def _complete_machine(incomplete: str) -> list[str]:
@@ -45,7 +39,7 @@ DataFile = Annotated[
 ]
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file (.safetensors).")]
 FormatOption = Annotated[
-    Format | None,  # type: ignore[valid-type]
+    Format | None,
     typer.Option("--format", help="By default told from name and content.", rich_help_panel=_DATA),
 ]
 LabelOption = Annotated[
@@ -102,7 +96,7 @@ COption = Annotated[
     float, typer.Option("-C", "--C", help="Weight of the loss.", rich_help_panel=_MODEL)
 ]
 KernelOption = Annotated[
-    Kernel | None,  # type: ignore[valid-type]
+    Kernel | None,
     typer.Option(
         "--kernel", "-k", help="By default the machine is linear.", rich_help_panel=_MODEL
     ),
@@ -140,7 +134,7 @@ MaxIterOption = Annotated[
     typer.Option("--max-iter", min=1, help="Bound on the passes.", rich_help_panel=_MODEL),
 ]
 StoppingOption = Annotated[
-    Stopping,  # type: ignore[valid-type]
+    Stopping,
     typer.Option("--stopping", help="What --tol bounds.", rich_help_panel=_MODEL),
 ]
 SolverOption = Annotated[
@@ -162,25 +156,25 @@ SeedOption = Annotated[
 # Features
 
 ScaleOption = Annotated[
-    Scale,  # type: ignore[valid-type]
+    Scale,
     typer.Option("--scale", help="Learnt on DATA, stored in the model.", rich_help_panel=_FEATURES),
 ]
 PrecisionOption = Annotated[
-    Precision,  # type: ignore[valid-type]
+    Precision,
     typer.Option("--precision", help="Of all numbers.", rich_help_panel=_FEATURES),
 ]
 MissingOption = Annotated[
-    Missing,  # type: ignore[valid-type]
+    Missing,
     typer.Option(
         "--missing", help="Numbers that a table lacks: refuse, or mean.", rich_help_panel=_FEATURES
     ),
 ]
 TextOption = Annotated[
-    TextFeatures,  # type: ignore[valid-type]
+    TextFeatures,
     typer.Option("--text-features", help="Of label<TAB>text lines.", rich_help_panel=_FEATURES),
 ]
 AnalyzerOption = Annotated[
-    Analyzer,  # type: ignore[valid-type]
+    Analyzer,
     typer.Option(
         "--analyzer",
         help="Features are words, characters, or characters inside words.",

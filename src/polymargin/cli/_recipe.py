@@ -15,6 +15,7 @@ from polymargin._kernel import KernelSVM
 from polymargin._linear import LinearSVM
 from polymargin._machines import find_machine
 from polymargin._solvers import find_kernel_solver, find_solver
+from polymargin.cli import _options as o
 from polymargin.cli._console import note
 from polymargin.cli._data import check_missing, concerning
 from polymargin.preprocessing import ColumnEncoder, Scaler
@@ -31,15 +32,18 @@ _SPARSE = 0.25  # part of the weights below which they are stored sparse
 
 @dataclass(frozen=True)
 class Features:
-    """How rows become numbers."""
+    """Options: how rows become numbers."""
 
-    scale: str = "none"
-    precision: str = "float64"
-    missing: str = "error"
-    text: str = "tfidf"
-    analyzer: str = "word"
-    ngrams: tuple[int, int] = (1, 1)
-    hash_bits: int = 18
+    scale: o.ScaleOption = "none"
+    precision: o.PrecisionOption = "float64"
+    missing: o.MissingOption = "error"
+    text_features: o.TextOption = "tfidf"
+    analyzer: o.AnalyzerOption = "word"
+    ngrams: o.NgramsOption = "1"
+    hash_bits: o.HashBitsOption = 18
+
+    def __post_init__(self) -> None:
+        parse_ngrams(self.ngrams)
 
     def steps(self, X: Any) -> list[tuple[str, Any]]:
         """The transformers for what a file holds."""
@@ -47,25 +51,21 @@ class Features:
         if isinstance(X, Columns):
             steps.append(("columns", ColumnEncoder(missing=self.missing)))
         elif isinstance(X, list):
-            steps.append((self.text, self.vectorizer()))
+            steps.append((self.text_features, self.vectorizer()))
         if self.scale != "none":
             steps.append(("scaler", Scaler(self.scale)))
         return steps
 
     def vectorizer(self) -> Any:
         """Of texts."""
-        dtype = np.dtype(self.precision)
-        if self.text == "hashing":
-            return HashingVectorizer(
-                analyzer=self.analyzer,
-                ngram_range=self.ngrams,
-                n_features=2**self.hash_bits,
-                alternate_sign=False,
-                dtype=dtype.type,
-            )
-        return TfidfVectorizer(
-            analyzer=self.analyzer, ngram_range=self.ngrams, sublinear_tf=True, dtype=dtype.type
-        )
+        shared = {
+            "analyzer": self.analyzer,
+            "ngram_range": parse_ngrams(self.ngrams),
+            "dtype": np.dtype(self.precision).type,
+        }
+        if self.text_features == "hashing":
+            return HashingVectorizer(n_features=2**self.hash_bits, alternate_sign=False, **shared)
+        return TfidfVectorizer(sublinear_tf=True, **shared)
 
     def fit(self, table: Table, path: Path) -> "tuple[list[tuple[str, Any]], Any]":
         """The fitted transformers, and the rows they make of a file."""
@@ -77,7 +77,7 @@ class Features:
                 X = step.fit_transform(X)
         if sparse.issparse(X) and X.nnz > _DENSE * X.shape[0] * X.shape[1]:
             X = X.toarray()
-        return steps, with_precision(X, self.precision)
+        return steps, X.astype(np.dtype(self.precision), copy=False)
 
 
 def parse_ngrams(text: str) -> tuple[int, int]:
@@ -119,11 +119,6 @@ def parse_gamma(text: str) -> float | str:
         ) from None
 
 
-def with_precision(X: Any, precision: str) -> Any:
-    """The rows in that precision, copied only where they have another one."""
-    return X.astype(np.dtype(precision), copy=False)
-
-
 def transform(steps: "list[tuple[str, Any]]", X: Any, precision: "np.dtype[Any]") -> Any:
     """Rows through fitted transformers."""
     for _, step in steps:
@@ -151,40 +146,55 @@ def take_apart(model: Any) -> "tuple[list[tuple[str, Any]], SVM]":
     return [], model
 
 
-def make_estimator(
-    *,
-    kernel: str | None,
-    gamma: str,
-    degree: int,
-    coef0: float,
-    cache_size: float,
-    intercept: bool | None,
-    max_iter: int | None,
-    balanced: bool,
-    seed: int,
-    jobs: int,
-    **shared: Any,
-) -> SVM:
-    """The estimator that the options describe."""
-    shared |= {
-        "class_weight": "balanced" if balanced else None,
-        "random_state": seed,
-        "n_jobs": jobs,
-    }
-    if intercept is not None:
-        shared["fit_intercept"] = intercept
-    if max_iter is not None:
-        shared["max_iter"] = max_iter
-    if kernel is None:
-        return LinearSVM(**shared)
-    return KernelSVM(
-        kernel=kernel,
-        gamma=parse_gamma(gamma),
-        degree=degree,
-        coef0=coef0,
-        cache_size=cache_size,
-        **shared,
-    )
+@dataclass(frozen=True)
+class FitOptions:
+    """Options: how a machine is fitted, linear or not."""
+
+    intercept: o.InterceptOption = None
+    balanced: o.ClassWeightOption = False
+    tol: o.TolOption = 1e-3
+    max_iter: o.MaxIterOption = None
+    block_solver: o.BlockSolverOption = "auto"
+    seed: o.SeedOption = 0
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Of an estimator; those that are None are left to its defaults."""
+        chosen = {
+            "fit_intercept": self.intercept,
+            "class_weight": "balanced" if self.balanced else None,
+            "tol": self.tol,
+            "max_iter": self.max_iter,
+            "block_solver": self.block_solver,
+            "random_state": self.seed,
+        }
+        return {name: value for name, value in chosen.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class KernelOptions:
+    """Options: the kernel, if any, and what solves machines of either kind."""
+
+    kernel: o.KernelOption = None
+    gamma: o.GammaOption = "scale"
+    degree: o.DegreeOption = 3
+    coef0: o.Coef0Option = 0.0
+    cache_size: o.CacheOption = 1024
+    solver: o.SolverOption = "auto"
+
+    def estimator(self, **parameters: Any) -> SVM:
+        """A linear machine without a kernel."""
+        if self.kernel is None:
+            return LinearSVM(solver=self.solver, **parameters)
+        return KernelSVM(
+            kernel=self.kernel,
+            gamma=parse_gamma(self.gamma),
+            degree=self.degree,
+            coef0=self.coef0,
+            cache_size=self.cache_size,
+            solver=self.solver,
+            **parameters,
+        )
 
 
 def check_parameters(svm: SVM) -> None:

@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
@@ -26,6 +26,7 @@ from polymargin.cli._recipe import SVM, Features, assemble, make_compact, transf
 from polymargin.cli._writing import OutputError, writing
 from polymargin.errors import DataError
 from polymargin.files import save
+from polymargin.preprocessing import Scaler
 from polymargin.readers import (
     Columns,
     Table,
@@ -37,20 +38,47 @@ from polymargin.readers import (
 from polymargin.readers._formats import find_format
 from polymargin.readers._labels import label_kind_of
 from polymargin.readers._source import Source
-from polymargin.streams import fit_stream
+from polymargin.streams import Batches, fit_stream
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-@dataclass(frozen=True)
-class StreamOptions:
-    """How a stream is read."""
+_PANEL = "Files larger than memory"
 
-    passes: int
-    rows: int
-    classes: str | None
-    scratch: Path | None
+
+@dataclass(frozen=True)
+class Streaming:
+    """Options: whether and how a file is read as a stream."""
+
+    stream: Annotated[
+        bool,
+        typer.Option(
+            "--stream", help="Keep no more than a buffer in memory.", rich_help_panel=_PANEL
+        ),
+    ] = False
+    passes: Annotated[
+        int, typer.Option(min=1, help="Times DATA is read.", rich_help_panel=_PANEL)
+    ] = 1
+    batch: Annotated[
+        int, typer.Option(min=1, metavar="ROWS", help="The buffer.", rich_help_panel=_PANEL)
+    ] = 8192
+    classes: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,...",
+            help="All labels, or a file with one a line. Without it DATA is read once more first.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None
+    scratch: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="For the dual variables between passes.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None
 
 
 def train_stream(
@@ -58,7 +86,7 @@ def train_stream(
     svm: SVM,
     reading: Reading,
     features: Features,
-    options: StreamOptions,
+    options: Streaming,
     target: Path,
     *,
     as_json: bool,
@@ -66,18 +94,19 @@ def train_stream(
 ) -> None:
     """Read a file once or several times, a buffer at a time, and write the model."""
     assert isinstance(svm, LinearSVM)
-    if _is_read_once(path) and (options.passes > 1 or options.classes is None):
-        raise typer.BadParameter("a pipe is read but once: give --classes and one pass")
+    is_scaled = features.scale != "none"
+    if _is_read_once(path) and (options.passes > 1 or options.classes is None or is_scaled):
+        raise typer.BadParameter("a pipe is read but once: give --classes, one pass, no --scale")
     if options.scratch is not None and not options.scratch.is_dir():
         raise OutputError(f"there is no directory {options.scratch} for --scratch")
     start = time.perf_counter()
     classes, how = _outline(path, reading, options, quiet)
-    features = replace(features, text="hashing")
+    features = replace(features, text_features="hashing")
     steps: list[tuple[str, Any]] = []
     described: dict[str, Any] = {}
 
     def batches() -> Iterator[tuple[Any, Any]]:
-        for table in _tables(path, options.rows, how):
+        for table in _tables(path, options.batch, how):
             y = labelled(table, path).y
             check_missing(table, path, "fill it in")
             _check_labels(table, classes, path)
@@ -90,8 +119,11 @@ def train_stream(
                         "shuffle them with polymargin convert --shuffle"
                     )
             with concerning(path):
-                yield transform(steps, table.X, np.dtype(np.float64)), y
+                fitted = [step for step in steps if not _is_learning(step[1])]
+                yield transform(fitted, table.X, np.dtype(np.float64)), y
 
+    if is_scaled:
+        _learn_scaling(batches, steps)
     was_interrupted = False
     kept_in = options.scratch or tempfile.gettempdir()
     with shown_warnings(), _progress(options.passes, quiet) as on_batch, writing(kept_in):
@@ -136,7 +168,7 @@ def train_stream(
 
 
 def _outline(
-    path: Path, reading: Reading, options: StreamOptions, quiet: bool
+    path: Path, reading: Reading, options: Streaming, quiet: bool
 ) -> "tuple[NDArray[Any], dict[str, Any]]":
     """The classes, and how to read batches: given, or found by reading the file once."""
     if options.classes is not None:
@@ -160,6 +192,20 @@ def _outline(
     return outline.classes, outline.reading | {"n_jobs": reading.jobs}
 
 
+def _is_learning(step: Any) -> bool:
+    return isinstance(step, Scaler) and not hasattr(step, "factor_")
+
+
+def _learn_scaling(batches: Batches, steps: list[tuple[str, Any]]) -> None:
+    """One more pass, for the range of each feature."""
+    scaler: Scaler | None = None
+    for X, _ in batches():
+        scaler = scaler or Scaler(steps[-1][1].kind)
+        scaler.partial_fit(X)
+    if scaler is not None:
+        steps[-1] = (steps[-1][0], scaler)
+
+
 def _is_read_once(path: Path) -> bool:
     """Standard input, a named pipe, or what a shell makes of another command."""
     return str(path) == "-" or path.is_fifo()
@@ -169,8 +215,8 @@ def _needs_width(path: Path, reading: Reading) -> bool:
     """Whether the number of features would be known only at the end of the file."""
     if reading.n_features is not None:
         return False
-    if reading.format is not None or _is_read_once(path):
-        return reading.format == "svmlight"
+    if reading.file_format is not None or _is_read_once(path):
+        return reading.file_format == "svmlight"
     with opening(path), Source(path) as source:
         return find_format(source) == "svmlight"
 
@@ -211,8 +257,9 @@ def _first_steps(features: Features, table: Table, path: Path) -> list[tuple[str
 def _is_sorted(y: Any) -> bool:
     """Whether a row has the label of the row before far more often than by chance."""
     shares = np.unique(y, return_counts=True)[1] / len(y)
-    same = np.mean(y[1:] == y[:-1]) if len(y) > 100 else 0.0
-    return bool(same > 0.9 and (len(shares) == 1 or np.sum(shares**2) < 0.6))
+    same = float(np.mean(y[1:] == y[:-1])) if len(y) > 100 else 0.0
+    by_chance = float(np.sum(shares**2))
+    return bool(len(shares) == 1 and len(y) > 1000) or bool(same > (1 + by_chance) / 2)
 
 
 def _progress(passes: int, quiet: bool) -> Any:
@@ -249,11 +296,15 @@ class _Rows:
         self._progress.update(self._task, description=f"{name}  {seen:,} rows")
 
 
+def _times(number: int) -> str:
+    return "once" if number == 1 else f"{number} times"
+
+
 def _for_people(summary: dict[str, Any]) -> dict[str, str]:
     gap = summary["gap"]
     return {
         "machine": f"{summary['machine']}, C = {summary['C']:g}",
-        "rows": f"{summary['n']:,}, {summary['passes']} pass(es)",
+        "rows": f"{summary['n']:,}, read {_times(summary['passes'])}",
         "gap": "a single pass keeps no dual variables to tell it" if gap is None else f"{gap:.2e}",
         "seconds": f"{summary['seconds']:.1f}",
         "file": f"{summary['bytes']:,} bytes",

@@ -10,6 +10,7 @@ from polymargin.cli._console import note, shown_warnings
 from polymargin.cli._data import Reading, check_missing, concerning
 from polymargin.cli._outputs import check_target
 from polymargin.cli._packing import without_packing
+from polymargin.cli._recipe import assemble, take_apart
 from polymargin.cli._shuffle import shuffle_lines
 from polymargin.cli._writers import write_npz, write_svmlight
 from polymargin.cli._writing import writing
@@ -46,8 +47,9 @@ def convert(
         Path, typer.Argument(metavar="INPUT", help="A model (ours or LIBLINEAR's) or data.")
     ],
     target: Annotated[Path, typer.Argument(metavar="OUTPUT", help="Its name tells the format.")],
+    reading: Reading,
     to: Annotated[
-        o.Target | None,  # type: ignore[valid-type]
+        o.Target | None,
         typer.Option("--to", help="Format of OUTPUT where its name does not tell."),
     ] = None,
     shuffle: Annotated[
@@ -57,12 +59,13 @@ def convert(
         ),
     ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Of the order.")] = 0,
-    file_format: o.FormatOption = None,
-    label: o.LabelOption = None,
-    delimiter: o.DelimiterOption = None,
-    n_features: o.NFeaturesOption = None,
-    zero_based: o.ZeroBasedOption = None,
-    jobs: o.JobsOption = 1,
+    encoded: Annotated[
+        bool,
+        typer.Option(
+            "--encoded",
+            help="Leave out what makes numbers of text and columns; whoever uses OUTPUT does that.",
+        ),
+    ] = False,
 ) -> None:
     """Turn a model or a data file into another format."""
     check_target(target, source)
@@ -71,20 +74,21 @@ def convert(
             raise typer.BadParameter(
                 "--shuffle keeps the format; convert in two steps", param_hint="--to"
             )
-        n_lines = shuffle_lines(source, target, seed, None if file_format is None else file_format)
+        n_lines = shuffle_lines(source, target, seed, reading.file_format)
         note(f"{n_lines:,} rows in {target}")
         return
-    wanted = str(to) if to is not None else _SUFFIXES.get(without_packing(target).suffix)
+    wanted = to or _SUFFIXES.get(without_packing(target).suffix)
     if wanted is None:
         raise typer.BadParameter(
-            f"the name {target.name} does not tell a format; give --to", param_hint="--to"
+            f"the name {target.name} tells no format to write; models become safetensors, "
+            "liblinear or onnx, data svmlight or npz",
+            param_hint="--to",
         )
     with shown_warnings():
         found = _model_format(source)
         if found is not None:
-            _convert_model(source, found, target, wanted)
+            _convert_model(source, found, target, wanted, encoded)
         else:
-            reading = Reading(file_format, label, delimiter, n_features, zero_based, jobs)
             _convert_data(source, target, wanted, reading)
 
 
@@ -102,12 +106,22 @@ def _model_format(path: Path) -> str | None:
     return "safetensors" if is_header else None
 
 
-def _convert_model(source: Path, found: str, target: Path, wanted: str) -> None:
+def _convert_model(source: Path, found: str, target: Path, wanted: str, encoded: bool) -> None:
     if wanted not in _MODELS:
         raise typer.BadParameter(
             f"a model cannot become {wanted}, only {', '.join(_MODELS)}", param_hint="--to"
         )
     model = load(source) if found == "safetensors" else load_liblinear(source)
+    steps, svm = take_apart(model)
+    if steps and not hasattr(steps[0][1], "n_features_in_"):
+        if encoded:
+            model = assemble(steps[1:], svm)
+        elif wanted != "safetensors" and not getattr(steps[0][1], "is_plain", False):
+            raise typer.BadParameter(
+                f"{wanted} cannot hold what makes numbers of the rows ({type(steps[0][1]).__name__}"
+                "); --encoded leaves it out",
+                param_hint="--to",
+            )
     with writing(target):
         if wanted == "onnx":
             save_onnx(model, target)
@@ -115,7 +129,12 @@ def _convert_model(source: Path, found: str, target: Path, wanted: str) -> None:
             save_liblinear(model, target)
         elif found == "safetensors":
             info = read_info(source)
-            save(model, target, data_hash=info.data_hash, reading=info.reading)
+            save(
+                model,
+                target,
+                data_hash=None if encoded else info.data_hash,
+                reading=None if encoded else info.reading,
+            )
         else:
             save(model, target)
 

@@ -1,5 +1,6 @@
 """``polymargin info``."""
 
+from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -49,6 +50,14 @@ def _fields(described: ModelInfo) -> dict[str, Any]:
     return fields
 
 
+def _brief(value: Any) -> str:
+    """Kinds of columns are counted, not listed."""
+    if not isinstance(value, dict):
+        return str(value)
+    kinds = Counter(value.values())
+    return " and ".join(f"{count} × {kind}" for kind, count in kinds.items())
+
+
 def _facts(described: ModelInfo) -> dict[str, Any]:
     parameters, certificate = described.parameters, described.certificate
     machine = find_machine(parameters["machine"])
@@ -77,7 +86,7 @@ def _facts(described: ModelInfo) -> dict[str, Any]:
     facts["dual variables"] = "stored" if described.has_duals else "not stored"
     facts["data"] = f"hash {described.data_hash[:16]}…" if described.data_hash else "no hash"
     facts["read as"] = ", ".join(
-        f"{key}={value}" for key, value in (described.reading or {}).items()
+        f"{key}={_brief(value)}" for key, value in (described.reading or {}).items()
     )
     facts["written by"] = (
         f"polymargin {described.version}, format {'.'.join(map(str, described.format))}, "

@@ -47,7 +47,7 @@ def inspect(
         str | None, typer.Option(metavar="HxW", help="Features are the pixels of such images.")
     ] = None,
     by: Annotated[
-        o.Ranking | None,  # type: ignore[valid-type]
+        o.Ranking | None,
         typer.Option(help="What suspicious labels are ranked by."),
     ] = None,
     top: Annotated[int, typer.Option(min=1, help="Rows of the table.")] = 10,
@@ -77,10 +77,9 @@ def inspect(
     _check_data(opened, table, model, data, other_data)
     other = None if test is None else opened.files.read(test, jobs)
     shown_texts, feature_names = _read_texts(texts, table), _read_names(names)
-    ranking = None if by is None else str(by)
     with shown_warnings():
         rows = (opened.model, table.X, table.y)
-        suspects = inspection.suspicious_labels(*rows, by=ranking, max_rows=top)
+        suspects = inspection.suspicious_labels(*rows, by=by, max_rows=top)
         pairs = inspection.confusable_pairs(*rows, max_rows=top)
         if report is not None:
             with writing(report):
@@ -92,7 +91,7 @@ def inspect(
                     texts=shown_texts,
                     image_shape=shape,
                     feature_names=feature_names,
-                    by=ranking,
+                    by=by,
                     title=title,
                     max_patterns=max_patterns,
                 )

@@ -15,9 +15,9 @@ from polymargin.cli._data import Reading, check_missing, concerning
 from polymargin.cli._figures import check_plot, plot_path
 from polymargin.cli._recipe import (
     Features,
+    FitOptions,
     announce,
     check_parameters,
-    parse_ngrams,
     parse_range,
     transform,
 )
@@ -37,6 +37,10 @@ EXAMPLES = """
 
 def path(
     data: o.DataFile,
+    *,
+    fitting: FitOptions,
+    features: Features,
+    reading: Reading,
     Cs: Annotated[
         str,
         typer.Option("--Cs", metavar="A,B,...", help="Values of C, or FIRST:LAST:STEP of log2."),
@@ -48,36 +52,13 @@ def path(
         Path | None, typer.Option(metavar="FILE", help="Objective and accuracy over C.")
     ] = None,
     machine: o.MachineOption = "ww",
-    intercept: o.InterceptOption = None,
-    balanced: o.ClassWeightOption = False,
-    tol: o.TolOption = 1e-3,
-    max_iter: o.MaxIterOption = None,
-    block_solver: o.BlockSolverOption = "auto",
-    seed: o.SeedOption = 0,
-    scale: o.ScaleOption = o.Scale("none"),  # noqa: B008
-    precision: o.PrecisionOption = o.Precision("float64"),  # noqa: B008
-    missing: o.MissingOption = o.Missing("error"),  # noqa: B008
-    text_features: o.TextOption = o.TextFeatures("tfidf"),  # noqa: B008
-    analyzer: o.AnalyzerOption = o.Analyzer("word"),  # noqa: B008
-    ngrams: o.NgramsOption = "1",
-    hash_bits: o.HashBitsOption = 18,
-    file_format: o.FormatOption = None,
-    label: o.LabelOption = None,
-    delimiter: o.DelimiterOption = None,
-    n_features: o.NFeaturesOption = None,
-    zero_based: o.ZeroBasedOption = None,
-    jobs: o.JobsOption = 1,
     json: o.JsonOption = False,
     quiet: o.QuietOption = False,
 ) -> None:
     """Train linear models for many values of C, each from the one before."""
     check_plot(plot, data, test)
     values = parse_Cs(Cs)
-    check_parameters(LinearSVM(machine, tol=tol, block_solver=block_solver))
-    reading = Reading(file_format, label, delimiter, n_features, zero_based, jobs)
-    features = Features(
-        scale, precision, missing, text_features, analyzer, parse_ngrams(ngrams), hash_bits
-    )
+    check_parameters(LinearSVM(machine, **fitting.parameters))
     table = reading.read_to_train(data)
     steps, X = features.fit(table, data)
     X_test, y_test = None, None
@@ -85,22 +66,15 @@ def path(
         X_test, y_test = _read_test(test, table, steps, X.dtype)
     if not quiet:
         announce(table, X)
-    params: dict[str, Any] = {} if max_iter is None else {"max_iter": max_iter}
-    if intercept is not None:
-        params["fit_intercept"] = intercept
     with shown_warnings(), concerning(data):
         fitted = fit_path(
             X,
             table.y,
             values,
             machine=machine,
-            tol=tol,
-            class_weight="balanced" if balanced else None,
-            block_solver=block_solver,
-            random_state=seed,
-            n_jobs=jobs,
+            n_jobs=reading.jobs,
             verbose=0 if quiet else 1,
-            **params,
+            **fitting.parameters,
         )
     records = [
         {

@@ -15,11 +15,11 @@ from polymargin.cli._given import refuse_without_kernel
 from polymargin.cli._outputs import check_target
 from polymargin.cli._recipe import (
     Features,
+    FitOptions,
+    KernelOptions,
     announce,
     assemble,
     check_parameters,
-    make_estimator,
-    parse_ngrams,
     parse_range,
 )
 from polymargin.cli._writing import writing
@@ -40,6 +40,11 @@ _SHOWN = 10
 def select(
     context: typer.Context,
     data: o.DataFile,
+    *,
+    kernel: KernelOptions,
+    fitting: FitOptions,
+    features: Features,
+    reading: Reading,
     model: Annotated[
         Path | None,
         typer.Option("--model", "-o", metavar="FILE", help="Train the best one and write it."),
@@ -56,31 +61,6 @@ def select(
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Heat maps of the accuracy.")
     ] = None,
-    kernel: o.KernelOption = None,
-    gamma: o.GammaOption = "scale",
-    degree: o.DegreeOption = 3,
-    coef0: o.Coef0Option = 0.0,
-    intercept: o.InterceptOption = None,
-    balanced: o.ClassWeightOption = False,
-    tol: o.TolOption = 1e-3,
-    max_iter: o.MaxIterOption = None,
-    solver: o.SolverOption = "auto",
-    block_solver: o.BlockSolverOption = "auto",
-    cache_size: o.CacheOption = 1024,
-    seed: o.SeedOption = 0,
-    scale: o.ScaleOption = o.Scale("none"),  # noqa: B008
-    precision: o.PrecisionOption = o.Precision("float64"),  # noqa: B008
-    missing: o.MissingOption = o.Missing("error"),  # noqa: B008
-    text_features: o.TextOption = o.TextFeatures("tfidf"),  # noqa: B008
-    analyzer: o.AnalyzerOption = o.Analyzer("word"),  # noqa: B008
-    ngrams: o.NgramsOption = "1",
-    hash_bits: o.HashBitsOption = 18,
-    file_format: o.FormatOption = None,
-    label: o.LabelOption = None,
-    delimiter: o.DelimiterOption = None,
-    n_features: o.NFeaturesOption = None,
-    zero_based: o.ZeroBasedOption = None,
-    jobs: o.JobsOption = 1,
     json: o.JsonOption = False,
     quiet: o.QuietOption = False,
 ) -> None:
@@ -88,30 +68,10 @@ def select(
     check_target(model, data, plot)
     check_plot(plot, data)
     names = machines.split(",")
-    refuse_without_kernel(context, kernel)
-    svm = make_estimator(
-        machine=names[0],
-        C=1.0,
-        kernel=kernel,
-        gamma=gamma,
-        degree=degree,
-        coef0=coef0,
-        intercept=intercept,
-        balanced=balanced,
-        tol=tol,
-        max_iter=max_iter,
-        solver=solver,
-        block_solver=block_solver,
-        cache_size=cache_size,
-        seed=seed,
-        jobs=jobs,
-    )
+    refuse_without_kernel(context, kernel.kernel)
+    svm = kernel.estimator(machine=names[0], n_jobs=reading.jobs, **fitting.parameters)
     for name in names:
         check_parameters(clone(svm).set_params(machine=name))
-    reading = Reading(file_format, label, delimiter, n_features, zero_based, jobs)
-    features = Features(
-        scale, precision, missing, text_features, analyzer, parse_ngrams(ngrams), hash_bits
-    )
     axes: dict[str, Any] = {"log2_C": _parse_range(log2_C, "--log2-C")}
     if log2_gamma is not None:
         axes["log2_gamma"] = _parse_range(log2_gamma, "--log2-gamma")
@@ -128,8 +88,8 @@ def select(
             refinements=refinements,
             cv=folds,
             refit=model is not None,
-            n_jobs=jobs,
-            random_state=seed,
+            n_jobs=reading.jobs,
+            random_state=fitting.seed,
             verbose=0 if quiet else 1,
             **axes,
         )

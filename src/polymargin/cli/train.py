@@ -1,6 +1,7 @@
 """``polymargin train``."""
 
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,14 +22,14 @@ from polymargin.cli._outputs import check_target, is_standard
 from polymargin.cli._recipe import (
     SVM,
     Features,
+    FitOptions,
+    KernelOptions,
     announce,
     assemble,
     check_parameters,
     make_compact,
-    make_estimator,
-    parse_ngrams,
 )
-from polymargin.cli._stream import StreamOptions, train_stream
+from polymargin.cli._stream import Streaming, train_stream
 from polymargin.cli._summary import for_people, summarise
 from polymargin.cli._writing import writing
 from polymargin.files import data_hash, save
@@ -43,42 +44,24 @@ EXAMPLES = """
   polymargin train words.tsv --format text --stream --passes 3 --model words.safetensors
 """
 
-_LONG, _STREAM = "Long training", "Files larger than memory"
+_LONG = "Long training"
 
 
 def train(
     context: typer.Context,
     data: o.DataFile,
+    *,
     model: Annotated[
         Path, typer.Option("--model", "-o", metavar="FILE", help="Where the model goes.")
     ],
     machine: o.MachineOption = "ww",
     C: o.COption = 1.0,
-    kernel: o.KernelOption = None,
-    gamma: o.GammaOption = "scale",
-    degree: o.DegreeOption = 3,
-    coef0: o.Coef0Option = 0.0,
-    intercept: o.InterceptOption = None,
-    balanced: o.ClassWeightOption = False,
-    tol: o.TolOption = 1e-3,
-    max_iter: o.MaxIterOption = None,
-    stopping: o.StoppingOption = o.Stopping("gap"),  # noqa: B008
-    solver: o.SolverOption = "auto",
-    block_solver: o.BlockSolverOption = "auto",
-    cache_size: o.CacheOption = 1024,
-    seed: o.SeedOption = 0,
-    scale: o.ScaleOption = o.Scale("none"),  # noqa: B008
-    precision: o.PrecisionOption = o.Precision("float64"),  # noqa: B008
-    missing: o.MissingOption = o.Missing("error"),  # noqa: B008
-    text_features: o.TextOption = o.TextFeatures("tfidf"),  # noqa: B008
-    analyzer: o.AnalyzerOption = o.Analyzer("word"),  # noqa: B008
-    ngrams: o.NgramsOption = "1",
-    hash_bits: o.HashBitsOption = 18,
-    file_format: o.FormatOption = None,
-    label: o.LabelOption = None,
-    delimiter: o.DelimiterOption = None,
-    n_features: o.NFeaturesOption = None,
-    zero_based: o.ZeroBasedOption = None,
+    kernel: KernelOptions,
+    fitting: FitOptions,
+    stopping: o.StoppingOption = "gap",
+    features: Features,
+    reading: Reading,
+    streaming: Streaming,
     checkpoint: Annotated[
         Path | None,
         typer.Option(
@@ -109,35 +92,6 @@ def train(
             help="Store the dual variables, which inspect needs. By default where they are small.",
         ),
     ] = None,
-    stream: Annotated[
-        bool,
-        typer.Option(
-            "--stream", help="Keep no more than a buffer in memory.", rich_help_panel=_STREAM
-        ),
-    ] = False,
-    passes: Annotated[
-        int, typer.Option(min=1, help="Times DATA is read.", rich_help_panel=_STREAM)
-    ] = 1,
-    batch: Annotated[
-        int, typer.Option(min=1, metavar="ROWS", help="The buffer.", rich_help_panel=_STREAM)
-    ] = 8192,
-    classes: Annotated[
-        str | None,
-        typer.Option(
-            metavar="A,B,...",
-            help="All labels, or a file with one a line. Without it DATA is read once more first.",
-            rich_help_panel=_STREAM,
-        ),
-    ] = None,
-    scratch: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FOLDER",
-            help="For the dual variables between passes.",
-            rich_help_panel=_STREAM,
-        ),
-    ] = None,
-    jobs: o.JobsOption = 1,
     json: o.JsonOption = False,
     quiet: o.QuietOption = False,
 ) -> None:
@@ -148,39 +102,19 @@ def train(
     check_target(checkpoint, data)
     if checkpoint is not None and checkpoint.absolute() == model.absolute():
         raise typer.BadParameter("name another file than --model", param_hint="--checkpoint")
-    resumed = None if resume_from is None or stream else Resumed.read(resume_from)
-    if resumed is not None and kernel is None:
-        kernel = resumed.kernel
-    reading = Reading(file_format, label, delimiter, n_features, zero_based, jobs)
-    features = Features(
-        scale, precision, missing, text_features, analyzer, parse_ngrams(ngrams), hash_bits
-    )
-    svm = make_estimator(
-        machine=machine,
-        C=C,
-        kernel=kernel,
-        gamma=gamma,
-        degree=degree,
-        coef0=coef0,
-        intercept=intercept,
-        balanced=balanced,
-        tol=tol,
-        max_iter=max_iter,
-        stopping=str(stopping),
-        solver=solver,
-        block_solver=block_solver,
-        cache_size=cache_size,
-        seed=seed,
-        jobs=jobs,
+    resumed = None if resume_from is None or streaming.stream else Resumed.read(resume_from)
+    if resumed is not None and kernel.kernel is None:
+        kernel = replace(kernel, kernel=resumed.kernel)
+    svm = kernel.estimator(
+        machine=machine, C=C, stopping=stopping, n_jobs=reading.jobs, **fitting.parameters
     )
     if resumed is not None:
         svm = resumed.merge(svm, _parameters_given(context, svm), quiet)
-    refuse_without_kernel(context, kernel)
+    refuse_without_kernel(context, kernel.kernel)
     check_parameters(svm)
-    if stream:
+    if streaming.stream:
         refuse_with_stream(context)
-        options = StreamOptions(passes, batch, classes, scratch)
-        train_stream(data, svm, reading, features, options, model, as_json=json, quiet=quiet)
+        train_stream(data, svm, reading, features, streaming, model, as_json=json, quiet=quiet)
         return
     refuse_without_stream(context)
     table = reading.read_to_train(data)
