@@ -126,8 +126,8 @@ def test_bad_model(bad_models: dict[str, Path], tmp_path: Path, wrong: str) -> N
         ("info", path),
         ("info", path, "--json"),
     ):
-        if command[0] == "info" and wrong == "altered":
-            continue  # it reads the header only
+        if command[0] == "info" and wrong in ("altered", "checkpoint"):
+            continue  # it reads the header only, and that of checkpoints too
         assert MODEL_MESSAGES[wrong] in one_error(run(*command), INPUT), command
         assert names_in(tmp_path) == {"out"}
         assert out.read_bytes() == b"as before"

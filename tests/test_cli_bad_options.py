@@ -81,7 +81,6 @@ def test_bad_options_of_others(model: Path, tmp_path: Path) -> None:
         (("convert", SATIMAGE, tmp_path / "x.onnx"), "is no model of polymargin or LIBLINEAR"),
         (("convert", SATIMAGE, tmp_path / "x.svm", "--shuffle", "--to", "npz"), "--to"),
         (("demo", tmp_path / "x.foo"), "ends in one of"),
-        (("info", "--json"), "--json"),
         (("predict", model), "Missing argument"),
         (("trian", SATIMAGE), "Did you mean 'train'?"),
     ):

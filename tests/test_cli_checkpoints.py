@@ -44,6 +44,7 @@ def test_a_killed_fit_goes_on(tmp_path: Path, kind: str, seed: int) -> None:
     killed(kept, 0.3 * random.random(), data, *options, "-o", out, "--checkpoint", kept)
     assert not out.exists()
     first = read_checkpoint(kept)
+    assert "train --resume goes on from it" in done("info", kept).out
     killed(kept, 0.3 * random.random(), data, *options[:2], "-o", out, "--resume", kept)
     assert not out.exists()
     assert read_checkpoint(kept).seconds > first.seconds

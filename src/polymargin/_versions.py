@@ -5,7 +5,20 @@ from importlib import metadata
 
 from polymargin._simd import core, usable_levels
 
-_DEPENDENCIES = ("numpy", "scipy", "scikit-learn", "joblib", "rich", "pandas", "polars")
+_DEPENDENCIES = (
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "joblib",
+    "rich",
+    "typer",
+    "zstandard",
+    "matplotlib",
+    "onnx",
+    "pandas",
+    "polars",
+    "pyarrow",
+)
 
 
 def version_of(package: str) -> str | None:
@@ -14,6 +27,18 @@ def version_of(package: str) -> str | None:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
         return None
+
+
+def versions() -> dict[str, str]:
+    """Versions of polymargin, Python and the dependencies, and the SIMD levels."""
+    found = {
+        "polymargin": version_of("polymargin") or "not installed",
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "simd in use": core.simd_level(),
+        "simd usable": ", ".join(usable_levels()),
+    }
+    return found | {name: version_of(name) or "not installed" for name in _DEPENDENCIES}
 
 
 def show_versions() -> None:
@@ -25,14 +50,7 @@ def show_versions() -> None:
     >>> polymargin.show_versions()  # doctest: +ELLIPSIS
     polymargin...
     """
-    lines = {
-        "polymargin": version_of("polymargin") or "not installed",
-        "python": platform.python_version(),
-        "platform": platform.platform(),
-        "simd in use": core.simd_level(),
-        "simd usable": ", ".join(usable_levels()),
-    }
-    lines |= {name: version_of(name) or "not installed" for name in _DEPENDENCIES}
+    lines = versions()
     width = max(map(len, lines))
     for name, value in lines.items():
         print(f"{name:<{width}}  {value}")

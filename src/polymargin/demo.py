@@ -16,7 +16,9 @@ from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
+from rich.text import Text
 
+from polymargin._atomic import replacing
 from polymargin._linear import LinearSVM
 from polymargin._machines import find_machine
 from polymargin.datasets import Split, load_satimage
@@ -101,7 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     outcomes = _run_all(data, options.tol, console)
     console.print(_table(outcomes, options.tol))
     plot_convergence(outcomes, options.tol, options.output)
-    console.print(f"Convergence plot: [bold]{options.output}[/bold]", highlight=False)
+    console.print("Convergence plot:", Text(str(options.output), style="bold"), highlight=False)
     return 0 if all(outcome.converged for outcome in outcomes) else 1
 
 
@@ -235,7 +237,8 @@ def plot_convergence(outcomes: Sequence[Outcome], tol: float, path: Path) -> Non
     axes.legend(
         loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=9, labelcolor=_INK
     )
-    figure.savefig(path)
+    with replacing(path) as file:
+        figure.savefig(file, format=path.suffix[1:].lower() or "png")
 
 
 def _curve(history: "NDArray[Any]") -> "tuple[NDArray[Any], NDArray[Any]]":

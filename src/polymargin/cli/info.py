@@ -7,10 +7,10 @@ from typing import Annotated, Any
 import typer
 
 from polymargin._machines import find_machine
-from polymargin._versions import show_versions
+from polymargin._versions import versions
 from polymargin.cli import _options as o
 from polymargin.cli._console import show_figures, show_json
-from polymargin.files import ModelInfo, read_info
+from polymargin.files import Checkpoint, ModelInfo, file_kind, read_checkpoint, read_info
 
 EXAMPLES = """
 [bold]Examples[/]
@@ -24,14 +24,18 @@ _SHOWN = 12  # labels
 
 
 def info(
-    model: Annotated[Path | None, typer.Argument(metavar="[MODEL]", help="A model file.")] = None,
+    model: Annotated[
+        Path | None, typer.Argument(metavar="[MODEL]", help="A model file or a checkpoint.")
+    ] = None,
     json: o.JsonOption = False,
 ) -> None:
     """Show what a model file says of itself; without one, the versions in use."""
     if model is None:
-        if json:
-            raise typer.BadParameter("goes with a MODEL only", param_hint="--json")
-        show_versions()
+        show_json(versions()) if json else show_figures("", versions())
+        return
+    if file_kind(model) == "checkpoint":
+        facts = _facts_of_checkpoint(read_checkpoint(model))
+        show_json(facts | {"file": str(model)}) if json else show_figures(str(model), facts)
         return
     described = read_info(model)
     if json:
@@ -48,6 +52,18 @@ def _fields(described: ModelInfo) -> dict[str, Any]:
         for name, value in described.parameters.items()
     }
     return fields
+
+
+def _facts_of_checkpoint(checkpoint: Checkpoint) -> dict[str, Any]:
+    parameters = checkpoint.parameters
+    return {
+        "checkpoint": f"of a {checkpoint.estimator}; train --resume goes on from it",
+        "machine": f"{checkpoint.machine}, C = {parameters['C']:g}",
+        **({"kernel": parameters["kernel"]} if "kernel" in parameters else {}),
+        "classes": len(checkpoint.classes),
+        "rows": checkpoint.state.n_given,
+        "seconds": round(checkpoint.seconds, 1),
+    }
 
 
 def _brief(value: Any) -> str:

@@ -125,6 +125,23 @@ def load(path: str | os.PathLike[str], *, verify: bool = True) -> Estimator | Pi
         return take_model(header, tensors)
 
 
+def file_kind(path: str | os.PathLike[str]) -> str:
+    """What a file of polymargin is: "model" or "checkpoint".
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+
+    Returns
+    -------
+    kind : str
+    """
+    with naming(path):
+        kind: str = Fields(read_container(path, verify=False).document).text("kind")
+        return kind
+
+
 def write_document(
     path: str | os.PathLike[str], kind: str, document: dict[str, Any], arrays: Arrays
 ) -> None:
