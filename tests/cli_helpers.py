@@ -20,7 +20,8 @@ from polymargin.cli import main
 BUNDLED = Path(polymargin.__file__).parent / "data"
 SATIMAGE, SATIMAGE_TEST = (BUNDLED / f"satimage.{part}.svm.xz" for part in ("train", "test"))
 LETTER, LETTER_TEST = (BUNDLED / f"letter.{part}.svm.xz" for part in ("train", "test"))
-COMMANDS = ("train", "predict", "score", "select", "path", "inspect", "convert", "info", "demo")
+COMMANDS = ("train", "predict", "score", "select", "path", "inspect", "bench", "convert", "info")
+COMMANDS += ("demo",)
 _DEADLINE = 90  # seconds after which a child is killed
 
 

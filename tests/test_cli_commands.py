@@ -251,6 +251,22 @@ def test_path_over_C(rows: Path, tmp_path: Path) -> None:
     assert len(re.findall(r"\d\.\de-0\d", done("path", rows, "--Cs", "0.1,1").out)) == 2
 
 
+def test_bench_times_machines_beside_peers(rows: Path) -> None:
+    found = done("bench", rows, "--repeats", 2, "--machines", "ww,llw", "--json").json
+    names = [entrant["name"] for entrant in found["entrants"]]
+    assert names[:2] == ["polymargin ww", "polymargin llw"]
+    assert len(names) == 4
+    assert found["entrants"][0]["ratio"] == 1
+    assert all(entrant["seconds"] > 0 for entrant in found["entrants"])
+    assert found["entrants"][0]["gap"] <= 1e-3
+    assert found["entrants"][2]["gap"] is None
+    kernel = ("--kernel", "laplacian", "--gamma", 0.5)
+    found = done("bench", rows, *kernel, "--repeats", 1, "--json").json
+    assert [entrant["name"] for entrant in found["entrants"]] == ["polymargin ww", "polymargin cs"]
+    shown = done("bench", rows, "--kernel", "rbf", "--repeats", 1, "--test", rows).out
+    assert "SVC (one-vs-one)" in shown
+
+
 def test_demo(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     plot = tmp_path / "demo.png"

@@ -22,6 +22,7 @@ _COMMANDS = (
     "select",
     "path",
     "inspect",
+    "bench",
     "convert",
     "info",
     "demo",
