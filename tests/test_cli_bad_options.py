@@ -74,7 +74,11 @@ def test_bad_options_of_others(model: Path, tmp_path: Path) -> None:
         (("path", SATIMAGE, "--Cs=-2000:2000:1000"), "--Cs: '-2000:2000:1000'"),
         (("path", SATIMAGE, "--machine", "xyz"), "unknown machine"),
         (("path", SATIMAGE, "--plot", tmp_path / "x"), "--plot"),
-        (("inspect", model, SATIMAGE, "--image-shape", "6"), "--image-shape: '6'"),
+        (("inspect", model, SATIMAGE, "--image-shape", "6x6"), "goes with --report only"),
+        (
+            ("inspect", model, SATIMAGE, "--report", tmp_path / "x.html", "--image-shape", "6"),
+            "--image-shape: '6'",
+        ),
         (("inspect", model, SATIMAGE, "--by", "size"), "--by"),
         (("convert", model, tmp_path / "x.foo"), "tells no format to write"),
         (("convert", model, tmp_path / "x.npz"), "a model cannot become npz"),

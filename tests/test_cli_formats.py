@@ -272,3 +272,43 @@ def test_packed_files_and_standard_input(tmp_path: Path) -> None:
     model = tmp_path / "plain.safetensors"
     assert done("predict", model, "-", stdin=text).out == done("predict", model, plain).out
     assert done("score", model, "-", "--json", stdin=text).json["n"] == 4435
+
+
+def test_a_file_without_a_header(tmp_path: Path) -> None:
+    data = tmp_path / "data.csv"
+    data.write_text("".join(f"{i / 7:.3f},{i % 5},{i % 3}\n" for i in range(60)))
+    refused = run("train", data, "-o", tmp_path / "m.safetensors")
+    assert refused.code == 3
+    assert "data.csv:1: " in refused.err
+    assert "--no-header" in refused.err
+    found = done("train", data, "--no-header", "-o", tmp_path / "m.safetensors", "--json").json
+    assert (found["n"], found["d"]) == (60, 2)
+    assert done("score", tmp_path / "m.safetensors", data, "--json").json["n"] == 60
+
+
+def test_other_delimiters_and_columns_at_prediction(tmp_path: Path) -> None:
+    rows = [(f"{i / 7:.3f}", "ab"[i % 2], f"c{i % 3}") for i in range(60)]
+    data = tmp_path / "data.csv"
+    data.write_text("size,kind,label\n" + "".join(",".join(row) + "\n" for row in rows))
+    done("train", data, "-q", "-o", tmp_path / "m.safetensors")
+    data.write_text("size;kind;label\n" + "".join(";".join(row) + "\n" for row in rows))
+    assert done("score", tmp_path / "m.safetensors", data, "--json").json["n"] == 60
+    arrow = pytest.importorskip("pyarrow")
+    size, kind, label = zip(*rows, strict=True)
+    when = arrow.array([0] * 60, arrow.timestamp("us"))
+    columns = {"when": when, "size": [float(x) for x in size], "kind": kind, "label": label}
+    pytest.importorskip("pyarrow.parquet").write_table(
+        arrow.table(columns), tmp_path / "data.parquet"
+    )
+    found = done("score", tmp_path / "m.safetensors", tmp_path / "data.parquet", "--json").json
+    assert found["n"] == 60
+
+
+def test_labels_that_look_measured(tmp_path: Path) -> None:
+    data = tmp_path / "data.csv"
+    data.write_text("size,stars\n" + "1,1.5\n2,2\n3,3.5\n" * 9)
+    refused = run("train", data, "-o", tmp_path / "m.safetensors")
+    assert refused.code == 3
+    assert "--label-kind string" in refused.err
+    done("train", data, "--label-kind", "string", "-q", "-o", tmp_path / "m.safetensors")
+    assert load(tmp_path / "m.safetensors").classes_.tolist() == ["1.5", "2", "3.5"]

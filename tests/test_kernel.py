@@ -4,7 +4,7 @@ import pickle
 import signal
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -16,6 +16,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import LinearSVC
 
 from polymargin import Blocks, KernelSVM, LinearSVM
+from polymargin._working_sets import Goal, WorkingSets
 
 # Agreement
 
@@ -216,3 +217,12 @@ def test_several_fits_at_once(crowd: tuple[Any, Any]) -> None:
     fit_at_once(models, *crowd)
     for model in models:
         np.testing.assert_allclose(model.dual_coef_, expected, atol=1e-10)
+
+
+def test_what_a_limit_leaves_of_a_working_set_may_have_nothing_to_gain() -> None:
+    options = Blocks()
+    loop = WorkingSets(
+        cast(Any, None), Goal(1e-3, 10, True), options, (4, 3), True, 1e-16, is_warm=False
+    )
+    gains = np.array([0.0, 1.0, 1.0, 1.0])
+    assert loop._effort(gains, np.array([0])) == (options.fraction, options.passes)

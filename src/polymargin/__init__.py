@@ -16,6 +16,7 @@ from polymargin._linear import LinearSVM
 from polymargin._path import Path, path
 from polymargin._solvers import S2DO, BlockDescent, Blocks, CrammerSinger, SMOSolver
 from polymargin._versions import show_versions, version_of
+from polymargin.errors import DataError, ModelFileError
 from polymargin.files import load, read_info, save
 
 __all__ = [
@@ -25,11 +26,13 @@ __all__ = [
     "BlockDescent",
     "Blocks",
     "CrammerSinger",
+    "DataError",
     "FixedPoint",
     "FrankWolfe",
     "Greedy",
     "KernelSVM",
     "LinearSVM",
+    "ModelFileError",
     "Newton",
     "Path",
     "Pivot",

@@ -22,7 +22,7 @@ def replacing(path: str | os.PathLike[str], mode: str = "wb", **options: Any) ->
         with target.open(mode, **options) as file:
             yield file
         return
-    target = target.resolve()  # through links, which stay
+    target = Path(os.path.realpath(path))  # through links, which stay
     if target.is_dir():
         raise IsADirectoryError(f"{path} is a directory; name a file")
     if not target.parent.is_dir():

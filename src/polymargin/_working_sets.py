@@ -197,6 +197,8 @@ class WorkingSets:
             return min(fraction, enough), max(passes, min(1000, 200_000 // len(working)))
         inside = float(gains[working].sum())
         others = float(gains.sum()) - inside
+        if inside == 0:  # what max_iter has left of it has nothing to gain
+            return fraction, passes
         return min(max(fraction, 0.1 * others / inside), 0.9), passes
 
     def _reached(self) -> bool:

@@ -26,6 +26,7 @@ _ENDINGS = {
     ".feather": "arrow",
     ".npz": "npz",
 }
+_FOUND = (",", ";", "\t")  # delimiters that are told from the file itself
 _OF_ALL_FORMATS = ("kinds", "label", "label_kind", "n_features")
 
 
@@ -65,7 +66,8 @@ class Alike:
         own = _ENDINGS.get(without_packing(path).suffix.lower(), trained)
         own = self.file_format or (None if trained is None else own)
         if own == trained or (trained, own) == ("text", "tsv"):
-            return self.options
+            found_again = own == "csv" and self.options.get("delimiter") in _FOUND
+            return {k: v for k, v in self.options.items() if not found_again or k != "delimiter"}
         if self.file_format is None and not any({trained, own} <= {*f} for f in _FAMILIES):
             raise DataError(
                 f"by its name it is a {own} file, but the model was trained on {trained}; "

@@ -21,7 +21,11 @@ from rich.text import Text
 
 from polymargin.cli._writing import writing
 
-out = Console(highlight=False, markup=False, emoji=False)
+_LONGEST = 40  # characters of a cell
+_IN_A_PIPE = 160  # columns; Rich would take 80 and cut tables
+
+_is_pipe = not (sys.stdout is not None and sys.stdout.isatty()) and "COLUMNS" not in os.environ
+out = Console(highlight=False, markup=False, emoji=False, width=_IN_A_PIPE if _is_pipe else None)
 err = Console(stderr=True, highlight=False, soft_wrap=True)
 
 
@@ -87,7 +91,7 @@ def show_figures(title: str, rows: dict[str, Any]) -> None:
 
 
 def grid(title: str, columns: list[str], rows: list[list[str]], text_columns: int = 1) -> Table:
-    """A table, the first columns of text, all others of numbers."""
+    """A table, the first columns of text, all others of numbers, which are never cut."""
     table = Table(title=plain(title), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     for number, name in enumerate(columns):
         is_text = number < text_columns
@@ -96,10 +100,21 @@ def grid(title: str, columns: list[str], rows: list[list[str]], text_columns: in
             justify="left" if is_text else "right",
             overflow="fold" if is_text else "ellipsis",
             no_wrap=not is_text,
+            min_width=None if is_text else _width(number, rows),
         )
     for row in rows:
-        table.add_row(*map(plain, row))
+        table.add_row(*(plain(_cut(cell)) for cell in row))
     return table
+
+
+def _cut(cell: str) -> str:
+    """A label may be as long as it likes; one line of it is enough to know it by."""
+    line = "".join(c if c.isprintable() else repr(c)[1:-1] for c in cell)
+    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
+
+
+def _width(column: int, rows: list[list[str]]) -> int:
+    return max((len(_cut(row[column])) for row in rows), default=0)
 
 
 def show(table: Table) -> None:

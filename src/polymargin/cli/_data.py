@@ -24,6 +24,8 @@ class Reading:
 
     file_format: o.FormatOption = None
     label: o.LabelOption = None
+    label_kind: o.LabelKindOption = None
+    header: o.HeaderOption = None
     delimiter: o.DelimiterOption = None
     n_features: o.NFeaturesOption = None
     zero_based: o.ZeroBasedOption = None
@@ -35,6 +37,8 @@ class Reading:
         return {
             "format": self.file_format,
             "label": self.label,
+            "label_kind": self.label_kind,
+            "header": "auto" if self.header is None else self.header,
             "delimiter": self.delimiter,
             "n_features": self.n_features,
             "zero_based": "auto" if self.zero_based is None else self.zero_based,
@@ -62,7 +66,14 @@ def labelled(table: Table, path: Path) -> Table:
 
 
 def check_classes(classes: "NDArray[Any]", path: Path) -> None:
-    """There is nothing to learn from one class."""
+    """There is nothing to learn from one class, nor classes to learn from measurements."""
+    if classes.dtype.kind == "f":
+        raise DataError(
+            f"the labels are numbers such as {classes[classes != np.floor(classes)][0]:g}, as if "
+            "to be measured; name their column with --label, or take them as words with "
+            "--label-kind string",
+            path=str(path),
+        )
     if len(classes) == 1:
         raise DataError(
             f"all rows have the label {classes[0]}; two classes are needed", path=str(path)

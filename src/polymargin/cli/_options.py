@@ -12,6 +12,7 @@ _MODEL, _DATA, _FEATURES = "The model", "The data", "Features"
 
 Scale = Literal["none", "minmax", "standard", "maxabs"]
 Precision = Literal["float64", "float32"]
+LabelKind = Literal["integer", "number", "string"]
 Format = Literal["svmlight", "csv", "tsv", "text", "npz", "parquet", "arrow"]
 TextFeatures = Literal["hashing", "tfidf"]
 Analyzer = Literal["word", "char", "char_wb"]
@@ -51,6 +52,22 @@ LabelOption = Annotated[
         rich_help_panel=_DATA,
     ),
 ]
+LabelKindOption = Annotated[
+    LabelKind | None,
+    typer.Option(
+        "--label-kind",
+        help="What labels are: whole numbers, numbers or words. By default the first that fits.",
+        rich_help_panel=_DATA,
+    ),
+]
+HeaderOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--header/--no-header",
+        help="Whether the first line of CSV names the columns. By default it has to look like it.",
+        rich_help_panel=_DATA,
+    ),
+]
 DelimiterOption = Annotated[
     str | None,
     typer.Option("--delimiter", metavar="CHAR", help="Of CSV.", rich_help_panel=_DATA),
@@ -76,7 +93,11 @@ ZeroBasedOption = Annotated[
 JobsOption = Annotated[
     int,
     typer.Option(
-        "--jobs", "-j", metavar="N", help="Threads; -1 is all cores.", callback=_check_jobs
+        "--jobs",
+        "-j",
+        metavar="N",
+        help="Threads, where they help; -1 is all cores.",
+        callback=_check_jobs,
     ),
 ]
 

@@ -4,7 +4,7 @@ import io
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -19,9 +19,11 @@ def check_target(path: Path | None, *inputs: Path | None) -> None:
     if path is None:
         return
     with writing(path):
+        with suppress(FileNotFoundError):
+            path.stat()  # links in a circle end here
         if path.is_dir():
             raise OutputError(f"cannot write {path}: it is a directory")
-        folder = path.resolve().parent
+        folder = Path(os.path.realpath(path)).parent
         if not folder.is_dir():
             raise OutputError(f"cannot write {path}: there is no directory {folder}")
         if not os.access(path if _is_device(path) else folder, os.W_OK):

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 SVM = LinearSVM | KernelSVM
 _DENSE = 0.5  # part of the entries from which sparse rows are made an array
+_SHOWN_COLUMNS = 8
 _FAR = 1000  # binary logarithms beyond this are no numbers
 _SPARSE = 0.25  # part of the weights below which they are stored sparse
 
@@ -215,7 +216,23 @@ def describe_rows(X: Any, y: "NDArray[Any]") -> str:
     return f"{n:,} rows, {d:,} features, {len(np.unique(y))} classes{filled}"
 
 
+def describe_columns(columns: Columns) -> str:
+    """What was taken for numbers and what for words: a slip in one cell shows here."""
+    words = [
+        f"{name} ({len({value for value in values if value is not None})})"
+        for name, values in zip(columns.names, columns.values, strict=True)
+        if values.dtype == object
+    ]
+    n_numbers = len(columns.names) - len(words)
+    if not words:
+        return f"columns: {n_numbers} of numbers"
+    shown = ", ".join(words[:_SHOWN_COLUMNS]) + (", …" if len(words) > _SHOWN_COLUMNS else "")
+    return f"columns: {n_numbers} of numbers, {len(words)} of words: {shown}"
+
+
 def announce(table: Table, X: Any) -> None:
     """Say what was read and made of it."""
     assert table.y is not None
     note(describe_rows(X, table.y))
+    if isinstance(table.X, Columns):
+        note(describe_columns(table.X))

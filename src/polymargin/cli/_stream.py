@@ -153,6 +153,7 @@ def train_stream(
         "k": len(svm.classes_),
         "passes": getattr(svm, "n_iter_", 1),
         "gap": getattr(svm, "dual_gap_", None),
+        "converged": getattr(svm, "converged_", None),
         "primal_objective": getattr(svm, "primal_objective_", None),
         "dual_objective": getattr(svm, "dual_objective_", None),
         "seconds": time.perf_counter() - start,

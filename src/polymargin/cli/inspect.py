@@ -8,6 +8,7 @@ import typer
 from polymargin.cli import _options as o
 from polymargin.cli._console import grid, note, show, show_json, shown_warnings
 from polymargin.cli._data import opening
+from polymargin.cli._given import refuse
 from polymargin.cli._models import OpenModel, open_model
 from polymargin.cli._outputs import check_target
 from polymargin.cli._writing import writing
@@ -24,7 +25,11 @@ EXAMPLES = """
 """
 
 
+_OF_REPORTS = ("test", "texts", "names", "image_shape", "max_patterns", "title")
+
+
 def inspect(
+    context: typer.Context,
     model: o.ModelFile,
     data: Annotated[
         Path, typer.Argument(metavar="DATA", help="The rows that the model was trained on.")
@@ -66,6 +71,9 @@ def inspect(
     """Find suspicious labels and confusable classes; write a report."""
     from polymargin import inspect as inspection
 
+    if report is None:
+        for option in _OF_REPORTS:
+            refuse(context, option, "goes with --report only")
     check_target(report, model, data, test, texts, names)
     shape = None if image_shape is None else _parse_shape(image_shape)
     opened = open_model(model, jobs, file_format)
@@ -76,7 +84,7 @@ def inspect(
     table = opened.files.read(data, jobs)
     _check_data(opened, table, model, data, other_data)
     other = None if test is None else opened.files.read(test, jobs)
-    shown_texts, feature_names = _read_texts(texts, table), _read_names(names)
+    shown_texts, feature_names = _read_texts(texts, table), _read_names(names, table)
     with shown_warnings():
         rows = (opened.model, table.X, table.y)
         suspects = inspection.suspicious_labels(*rows, by=by, max_rows=top)
@@ -90,6 +98,7 @@ def inspect(
                     y_test=None if other is None else other.y,
                     texts=shown_texts,
                     image_shape=shape,
+                    lines=table.lines,
                     feature_names=feature_names,
                     by=by,
                     title=title,
@@ -114,10 +123,11 @@ def _check_data(opened: OpenModel, table: Table, model: Path, data: Path, other_
     """The model has to be of these rows."""
     digest = opened.info.data_hash
     if not other_data and digest is not None and digest != data_hash(table.X, table.y):
+        way_out = ""
+        if table.n_rows == opened.info.n_examples:
+            way_out = "; --other-data goes on all the same, where their order is"
         raise DataError(
-            f"these are not the rows that {model} was trained on; --other-data goes on all the "
-            "same, where at least their number and order are the same",
-            path=str(data),
+            f"these are not the rows that {model} was trained on{way_out}", path=str(data)
         )
 
 
@@ -132,7 +142,9 @@ def _read_texts(path: Path | None, table: Table) -> list[str] | None:
     return found
 
 
-def _read_names(path: Path | None) -> list[str] | None:
+def _read_names(path: Path | None, table: Table) -> list[str] | None:
+    if path is None and table.reading.get("zero_based") is False:  # as the file counts them
+        return [f"feature {j + 1}" for j in range(table.X.shape[1])]
     if path is None:
         return None
     with opening(path):

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from polymargin.cli import _options as o
 from polymargin.cli._console import grid, note, show, show_figures, show_json, shown_warnings
 from polymargin.cli._data import Reading
+from polymargin.cli._exit import Exit
 from polymargin.cli._figures import check_plot, plot_search
 from polymargin.cli._given import refuse_without_kernel
 from polymargin.cli._outputs import check_target
@@ -111,6 +112,8 @@ def select(
         )
     elif not quiet:
         _report(search, model)
+    if model is not None and not search.best_estimator.converged_:  # type: ignore[union-attr]
+        raise typer.Exit(Exit.NOT_CONVERGED)
 
 
 def _parse_range(text: str | None, option: str) -> tuple[float, float, float] | None:

@@ -170,7 +170,10 @@ def checked_header(document: dict[str, Any], kind: str) -> Fields:
         raise ModelFileError(f"there is no format {version[0]}.{version[1]}")
     found = header.text("kind")
     if found != kind:
-        remedy = {"model": "load", "checkpoint": "read_checkpoint"}.get(found)
+        remedy = {
+            "model": "load or polymargin predict",
+            "checkpoint": "read_checkpoint or polymargin train --resume",
+        }.get(found)
         if remedy is None:
             raise ModelFileError(f"the file is of the unknown kind {found!r:.40}")
         raise ModelFileError(f"this is a {found}, not a {kind}; read it with {remedy}")

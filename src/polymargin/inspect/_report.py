@@ -30,6 +30,7 @@ def report(
     texts: Sequence[str] | None = None,
     image_shape: tuple[int, int] | None = None,
     feature_names: Sequence[str] | None = None,
+    lines: Any = None,
     sample_weight: Any = None,
     by: Ranking | None = None,
     title: str | None = None,
@@ -57,6 +58,8 @@ def report(
         Rows and columns of pixels where the features are pixels.
     feature_names : sequence of str of length d, default=None
         Names of the features as the estimator sees them; None asks pipeline and model.
+    lines : array-like of shape (n,), default=None
+        The line of a file that each row is from, shown in place of its number.
     sample_weight : array-like of shape (n,), default=None
         The weights given to `fit`.
     by : {"tau", "margin", "held-out"}, default=None
@@ -96,6 +99,7 @@ def report(
         texts=texts,
         image_shape=image_shape,
         feature_names=feature_names,
+        lines=lines,
         sample_weight=sample_weight,
         by=by,
         max_patterns=max_patterns,

@@ -45,12 +45,17 @@ class ReportData:
     texts: Sequence[str] | None
     image_shape: tuple[int, int] | None
     names: Names
+    lines: "NDArray[Any] | None"
     max_patterns: int
     n_features: int
 
     @property
     def k(self) -> int:
         return len(self.subject.classes)
+
+    def place(self, i: int) -> int:
+        """Where row i is found: its line in the file, else its number."""
+        return i if self.lines is None else int(self.lines[i])
 
     @property
     def suspicious(self) -> "NDArray[np.int64]":
@@ -98,6 +103,7 @@ def gather(
     texts: Sequence[str] | None,
     image_shape: tuple[int, int] | None,
     feature_names: Sequence[str] | None,
+    lines: Any,
     sample_weight: Any,
     by: Ranking | None,
     max_patterns: int,
@@ -122,6 +128,8 @@ def gather(
     texts = as_texts(X) if texts is None else texts
     if texts is not None and len(texts) != rows.shape[0]:
         raise ValueError(f"texts has {len(texts)} entries, X has {rows.shape[0]} rows")
+    if lines is not None and len(lines) != rows.shape[0]:
+        raise ValueError(f"lines has {len(lines)} entries, X has {rows.shape[0]} rows")
     return ReportData(
         subject=subject,
         X=X if is_columns(X) else None,
@@ -136,6 +144,7 @@ def gather(
         texts=texts,
         image_shape=image_shape,
         names=find_names(subject, feature_names, texts),
+        lines=None if lines is None else np.asarray(lines),
         max_patterns=max_patterns,
         n_features=n_features,
     )

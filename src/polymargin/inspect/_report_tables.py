@@ -20,10 +20,16 @@ class Section:
     body: str
 
 
+def _place_column(data: ReportData) -> Column:
+    if data.lines is None:
+        return Column("row", "number", "Number of the row, from 0.")
+    return Column("line", "number", "Line of the file.")
+
+
 def suspicious_section(data: ReportData, shown: dict[int, str]) -> Section:
     classes, scored = data.subject.classes, data.judged
     columns = [
-        Column("row", "number", "Number of the row, from 0."),
+        _place_column(data),
         Column("label", "text", "The label that the row has."),
         Column("suggested", "text", "The other label of the largest score."),
         Column("example", "plain"),
@@ -35,7 +41,7 @@ def suspicious_section(data: ReportData, shown: dict[int, str]) -> Section:
     rows = []
     for i in data.suspicious.tolist():
         cells = [
-            Cell(f"{i}", i),
+            Cell(f"{data.place(i)}", data.place(i)),
             Cell(label(classes[scored.own[i]])),
             Cell(label(classes[scored.rival[i]])),
             Cell(shown[i]),
@@ -61,7 +67,7 @@ def patterns_section(data: ReportData, shown: dict[int, str]) -> Section | None:
         return None
     classes, scored, taus = data.subject.classes, data.scored, data.taus
     columns = [
-        Column("row", "number", "Number of the row, from 0."),
+        _place_column(data),
         Column("label", "text"),
         Column("predicted", "text"),
         Column("example", "plain"),
@@ -75,7 +81,7 @@ def patterns_section(data: ReportData, shown: dict[int, str]) -> Section | None:
         states = ["error"] if scored.error[i] else []
         states += ["at bound"] if taus.bounded[i] else []
         cells = [
-            Cell(f"{i}", i),
+            Cell(f"{data.place(i)}", data.place(i)),
             Cell(label(classes[scored.own[i]])),
             Cell(label(classes[scored.predicted[i]])),
             Cell(shown[i]),

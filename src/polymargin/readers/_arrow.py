@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from polymargin.errors import DataError, require
 from polymargin.readers._cells import to_numbers
-from polymargin.readers._columns import check_names, find_label, join_tables
+from polymargin.readers._columns import check_names, features_among, find_label, join_tables
 from polymargin.readers._labels import label_kind_of, settle_labels
 from polymargin.readers._options import Options
 from polymargin.readers._table import Columns, MissingCell, Table
@@ -104,7 +104,7 @@ class _Reader:
         self._names = list(schema.names)
         check_names(self._names, options, path)
         self._label = find_label(self._names, options, path) if self._names else None
-        self._features = [j for j in range(len(self._names)) if j != self._label]
+        self._features = features_among(self._names, self._label, options)
         if not self._features:
             raise DataError("there is no column besides that of the labels", path=path)
         self._kinds = {j: self._kind(schema.field(j)) for j in self._features}

@@ -33,7 +33,7 @@ def read_batches(
     label_kind: str | None = None,
     labels_path: str | PathLike[str] | None = None,
     delimiter: str | None = None,
-    header: bool = True,
+    header: bool | str = "auto",
     extra: str = "error",
     n_jobs: int | None = None,
 ) -> Iterator[Table]:

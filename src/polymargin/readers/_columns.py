@@ -71,6 +71,12 @@ def _position(label: str | int) -> int | None:
         return None
 
 
+def features_among(names: list[str], label: int | None, options: Options) -> list[int]:
+    """The columns besides that of the labels; only those of `kinds` where others are ignored."""
+    known = options.kinds if options.kinds and options.extra == "ignore" else None
+    return [j for j, name in enumerate(names) if j != label and (known is None or name in known)]
+
+
 def join_tables(tables: Sequence[Table]) -> Table:
     """One table of `Columns` from its parts; the last one knows how it was read."""
     first, last = tables[0], tables[-1]

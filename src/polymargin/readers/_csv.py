@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from polymargin.errors import DataError
 from polymargin.readers._cells import is_missing, to_categories, to_numbers
-from polymargin.readers._columns import check_names, find_label, join_tables
+from polymargin.readers._columns import check_names, features_among, find_label, join_tables
 from polymargin.readers._csv_rows import CsvRows
 from polymargin.readers._labels import LabelTexts, label_kind_of, labels_from_texts
 from polymargin.readers._options import Options
@@ -90,7 +90,7 @@ class _Reader:
         self.names = self.rows.names
         check_names(self.names, options, source.name)
         self.label = find_label(self.names, options, source.name)
-        self.features = [j for j in range(len(self.names)) if j != self.label]
+        self.features = features_among(self.names, self.label, options)
         self.kinds: dict[int, str] = {}
         self._known: dict[int, dict[str, str]] = {j: {} for j in self.features}
         self._label_texts = LabelTexts()
@@ -220,7 +220,7 @@ class _Reader:
         reading: dict[str, Any] = {
             "format": "tsv" if self.rows.delimiter == "\t" else "csv",
             "delimiter": self.rows.delimiter,
-            "header": self.options.header,
+            "header": self.options.header is not False,
             "kinds": {self.names[j]: self.kinds[j] for j in self.features if j in self.kinds},
         }
         if self.label is not None:

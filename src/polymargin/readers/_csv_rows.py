@@ -5,6 +5,7 @@ import itertools
 from collections.abc import Iterator
 
 from polymargin.errors import DataError
+from polymargin.readers._cells import to_numbers
 from polymargin.readers._columns import MOST_COLUMNS
 from polymargin.readers._options import Options
 from polymargin.readers._source import Source
@@ -20,7 +21,8 @@ class CsvRows:
 
     def __init__(self, source: Source, options: Options) -> None:
         self._source = source
-        self._has_header = options.header
+        self._has_header = options.header is not False
+        self._must_look_like_one = options.header == "auto"
         self.delimiter = options.delimiter or self._find_delimiter()
         self._csv = csv.reader(source.text_lines(), delimiter=self.delimiter, strict=True)
         self._rows: Iterator[tuple[int, list[str]]] = self._checked_rows()
@@ -57,7 +59,14 @@ class CsvRows:
         if first is None:
             raise DataError("the file has no rows", path=self._source.name)
         if self._has_header:
-            return [cell.strip() for cell in first[1]]
+            names = [cell.strip() for cell in first[1]]
+            if self._must_look_like_one and _could_be_data(names):
+                raise self.error(
+                    first[0],
+                    "the first line should name the columns and holds numbers; say whether it is "
+                    "a header (header=True or False, --header or --no-header)",
+                )
+            return names
         self._rows = itertools.chain([first], self._rows)
         return [str(j + 1) for j in range(len(first[1]))]
 
@@ -82,6 +91,14 @@ class CsvRows:
                 lines, chunk = [], []
         if chunk:
             yield lines, chunk
+
+
+def _could_be_data(names: list[str]) -> bool:
+    """Whether all cells but one, which may be a label, are numbers."""
+    _, wrong, _ = to_numbers(names)
+    if wrong is None:
+        return True
+    return len(names) > 1 and to_numbers(names[:wrong] + names[wrong + 1 :])[1] is None
 
 
 def _count_cells(line: str, delimiter: str) -> int:

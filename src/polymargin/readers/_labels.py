@@ -23,6 +23,7 @@ __all__ = [
 
 # Leading zeros tell labels apart, so that they are no whole numbers.
 _INTEGER = re.compile(r"[+-]?(0|[1-9][0-9]{0,17})")
+_LONG = re.compile(r"[+-]?[0-9]{16,}")  # whole numbers that a float could not tell apart
 _LEADING_ZERO = re.compile(r"[+-]?0[0-9]+")
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _EXACT = 2.0**53
@@ -91,7 +92,7 @@ def labels_from_texts(
         kind = "string"
         if all(map(_is_whole, distinct)):
             kind = "integer"
-        elif all(map(_is_number, distinct)):
+        elif all(map(_is_number, distinct)) and not any(map(_LONG.fullmatch, distinct)):
             kind = "number"
     if kind == "string":
         labels = np.empty(len(texts), dtype=object)

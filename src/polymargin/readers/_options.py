@@ -28,7 +28,7 @@ class Options:
     label_kind: str | None = None
     labels_path: str | PathLike[str] | None = None
     delimiter: str | None = None
-    header: bool = True
+    header: bool | str = "auto"
     extra: str = "error"
     n_jobs: int | None = None
     n_threads: int = field(init=False, default=1)
@@ -38,6 +38,8 @@ class Options:
             _check_choice("format", self.format, FORMATS)
         if self.zero_based != "auto" and not isinstance(self.zero_based, bool):
             raise ValueError(f"zero_based={self.zero_based!r}: use True, False or 'auto'")
+        if self.header != "auto" and not isinstance(self.header, bool):
+            raise ValueError(f"header={self.header!r}: use True, False or 'auto'")
         _check_choice("extra", self.extra, ("error", "ignore"))
         if self.label_kind is not None:
             _check_choice("label_kind", self.label_kind, _LABEL_KINDS)

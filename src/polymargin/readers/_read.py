@@ -32,7 +32,7 @@ def read(
     label_kind: str | None = None,
     labels_path: str | PathLike[str] | None = None,
     delimiter: str | None = None,
-    header: bool = True,
+    header: bool | str = "auto",
     extra: str = "error",
     n_jobs: int | None = None,
 ) -> Table:
@@ -65,10 +65,12 @@ def read(
         A file with the labels: one on each line, or a ``.npy`` array.
     delimiter : str, optional
         What separates the cells of a CSV file. By default a comma, semicolon or tab.
-    header : bool, default=True
+    header : bool or "auto", default="auto"
         Whether the first row of a CSV file names the columns. If not they are "1", "2" and so on.
+        "auto": it does, and a first row that could hold data is an error.
     extra : {"error", "ignore"}, default="error"
-        What to do with svmlight entries beyond `n_features`.
+        What to do with svmlight entries beyond `n_features`, which are an error or left out, and
+        with columns that are not in `kinds`, which are read or left out.
     n_jobs : int, optional
         Threads for svmlight text; None means 1, -1 all processors.
 
