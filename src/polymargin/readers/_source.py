@@ -14,7 +14,7 @@ from polymargin.readers._packing import find_packing, unpack
 
 __all__ = ["BLOCK_SIZE", "HEAD_SIZE", "LONGEST_LINE", "Source"]
 
-BLOCK_SIZE = 1 << 22  # bytes read or unpacked at a time
+BLOCK_SIZE = 1 << 20  # bytes read or unpacked at a time
 LONGEST_LINE = 1 << 27  # bytes
 HEAD_SIZE = 1 << 12  # bytes to tell the format by, at least
 _SAMPLE_SIZE = 1 << 16  # bytes to tell the format and the delimiter by
