@@ -76,7 +76,7 @@ class TestTexts:
 
         file = DATA / "clinc150.val.tsv.xz"
         if not file.exists():
-            pytest.skip("no data")
+            pytest.skip(f"{file.name} is not in {DATA}; set POLYMARGIN_DATA to its folder")
         table = read(file)
         assert (len(table.X), len(np.unique(table.y))) == (3000, 150)
         rows = read(DATA / "clinc150.val.svm.xz")

@@ -7,25 +7,14 @@ from typing import Any
 
 from polymargin.cli._console import warn
 from polymargin.cli._data import labelled, opening
-from polymargin.cli._packing import without_packing
 from polymargin.errors import DataError
 from polymargin.files import ModelInfo
 from polymargin.preprocessing import ColumnEncoder
 from polymargin.readers import Columns, Table, read, read_batches
+from polymargin.readers._formats import format_by_name
 
 # Files of a family say the same in other words.
 _FAMILIES = (("csv", "tsv", "parquet", "arrow"), ("svmlight", "npz"))
-_ENDINGS = {
-    ".svm": "svmlight",
-    ".svmlight": "svmlight",
-    ".libsvm": "svmlight",
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".parquet": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".npz": "npz",
-}
 _FOUND = (",", ";", "\t")  # delimiters that are told from the file itself
 _OF_ALL_FORMATS = ("kinds", "label", "label_kind", "n_features")
 
@@ -63,7 +52,7 @@ class Alike:
     def _in_format(self, path: Path) -> dict[str, Any]:
         """The options for the format of this file, by its name where the user has named none."""
         trained = self.options.get("format")
-        own = _ENDINGS.get(without_packing(path).suffix.lower(), trained)
+        own = format_by_name(str(path)) or trained
         own = self.file_format or (None if trained is None else own)
         if own == trained or (trained, own) == ("text", "tsv"):
             found_again = own == "csv" and self.options.get("delimiter") in _FOUND

@@ -9,9 +9,8 @@ from polymargin._atomic import replacing
 from polymargin.cli._outputs import check_target
 from polymargin.cli._writing import writing
 from polymargin.errors import require
+from polymargin.inspect._drawing import ACCENT, INK, MUTED, new_figure, quiet
 from polymargin.model_selection import GridSearch
-
-_INK, _MUTED, _GRID = "#22272e", "#6b7480", "#e3e7ec"
 
 
 def check_plot(path: Path | None, *inputs: Path | None) -> None:
@@ -40,29 +39,21 @@ def plot_search(search: GridSearch, path: Path) -> None:
 
 
 def plot_path(records: list[dict[str, Any]], machine: str, path: Path) -> None:
-    """Accuracy and objective over C."""
-    figure = require("matplotlib.figure", extra="plot", purpose="Plots").Figure(
-        figsize=(7.2, 4.4), dpi=160, layout="constrained"
-    )
-    axes = figure.add_subplot()
+    """Accuracy over C."""
+    figure, axes = new_figure(7.2, 4.4)
     Cs = [record["C"] for record in records]
     shown = {
-        "training_accuracy": ("training", "#6b7480", "o"),
-        "accuracy": ("test", "#0b6e99", "s"),
+        "training_accuracy": ("training", MUTED, "o"),
+        "accuracy": ("test", ACCENT, "s"),
     }
     for name, (label, colour, marker) in shown.items():
         if records[0][name] is not None:
             values = [100 * record[name] for record in records]
             axes.plot(Cs, values, color=colour, marker=marker, markersize=5, label=label)
     axes.set_xscale("log", base=2)
-    axes.set_xlabel("C", color=_INK)
-    axes.set_ylabel("accuracy, %", color=_INK)
-    axes.set_title(f"Regularisation path, {machine}", loc="left", color=_INK, fontweight="bold")
-    axes.grid(color=_GRID, linewidth=0.8)
-    axes.set_axisbelow(True)
-    axes.tick_params(which="both", colors=_MUTED)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False, labelcolor=_INK)
+    quiet(axes, "C", "accuracy, %")
+    axes.set_title(f"Regularisation path, {machine}", loc="left", color=INK, fontweight="bold")
+    axes.legend(frameon=False, labelcolor=INK)
     _save(figure, path)
 
 

@@ -49,7 +49,7 @@ def path(
         Path | None, typer.Option(metavar="FILE", help="Rows to measure the accuracy on.")
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Objective and accuracy over C.")
+        Path | None, typer.Option(metavar="FILE", help="Picture of the accuracy over C.")
     ] = None,
     machine: o.MachineOption = "ww",
     json: o.JsonOption = False,

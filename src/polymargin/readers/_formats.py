@@ -7,7 +7,7 @@ from polymargin.errors import DataError
 from polymargin.readers._options import FORMATS
 from polymargin.readers._source import Source
 
-__all__ = ["LABEL_NAMES", "find_format"]
+__all__ = ["LABEL_NAMES", "find_format", "format_by_name"]
 
 LABEL_NAMES = ("label", "class", "target", "y")
 
@@ -40,7 +40,7 @@ def find_format(source: Source) -> str:
     A name that ends in ``.tsv`` stands for texts with labels if the file looks like that: see
     `looks_like_texts`.
     """
-    by_name = _by_name(source.path)
+    by_name = format_by_name(source.path)
     if by_name == "tsv" and looks_like_texts(source.sample()):
         return "text"
     if by_name is not None:
@@ -55,7 +55,8 @@ def find_format(source: Source) -> str:
     return found
 
 
-def _by_name(path: str) -> str | None:
+def format_by_name(path: str) -> str | None:
+    """The format that the ending tells, below that of a packed file; None where it tells none."""
     name = PurePath(path).name.lower()
     for ending in _PACKED_ENDINGS:
         name = name.removesuffix(ending)
