@@ -136,3 +136,26 @@ def load_data() -> Callable[[str, int], tuple[Any, Any]]:
         return X, y.astype(np.int64)
 
     return load
+
+
+@pytest.fixture(scope="session")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model file, trained on satimage by the command line."""
+    from cli_helpers import SATIMAGE, done
+
+    path = tmp_path_factory.mktemp("model") / "sat.safetensors"
+    done("train", SATIMAGE, "--scale", "minmax", "-C", 0.1, "-q", "-o", path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of few rows, with numbers as labels."""
+    random = np.random.default_rng(0)
+    path = tmp_path_factory.mktemp("rows") / "rows.csv"
+    lines = ["a,b,label"]
+    for label in random.integers(3, size=90):
+        a, b = random.normal([label, -label])
+        lines.append(f"{a:.4f},{b:.4f},{label}")
+    path.write_text("\n".join(lines) + "\n")
+    return path

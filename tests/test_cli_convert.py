@@ -6,34 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_helpers import SATIMAGE, SATIMAGE_TEST, done, names_in, run
+from cli_helpers import SATIMAGE_TEST, done, names_in, run
 from sklearn.datasets import load_svmlight_file
 
 from polymargin import LinearSVM, load, read_info
 from polymargin.files import load_liblinear
 
 SHORT = ("--scale", "minmax", "-C", 0.1)
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Trained on satimage."""
-    path = tmp_path_factory.mktemp("model") / "sat.safetensors"
-    done("train", SATIMAGE, *SHORT, "-q", "-o", path)
-    return path
-
-
-@pytest.fixture(scope="module")
-def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file of few rows, with numbers as labels."""
-    random = np.random.default_rng(0)
-    path = tmp_path_factory.mktemp("rows") / "rows.csv"
-    lines = ["a,b,label"]
-    for label in random.integers(3, size=90):
-        a, b = random.normal([label, -label])
-        lines.append(f"{a:.4f},{b:.4f},{label}")
-    path.write_text("\n".join(lines) + "\n")
-    return path
 
 
 def test_convert_to_liblinear_and_back(model: Path, tmp_path: Path) -> None:
