@@ -25,13 +25,6 @@ USAGE, INPUT, OUTPUT = 2, 3, 4
 
 
 @pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("model") / "sat.safetensors"
-    done("train", SATIMAGE, *SHORT, "-o", path)
-    return path
-
-
-@pytest.fixture(scope="module")
 def bad_models(tmp_path_factory: pytest.TempPathFactory, model: Path) -> dict[str, Path]:
     """Files that are no model, by what is wrong with them."""
     folder = tmp_path_factory.mktemp("bad")

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from cli_helpers import (
     SATIMAGE,
-    done,
     names_in,
     one_error,
     run,
@@ -15,13 +14,6 @@ from cli_helpers import (
 
 SHORT = ("--scale", "minmax", "-C", 0.1, "-q")
 USAGE = 2
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("model") / "sat.safetensors"
-    done("train", SATIMAGE, *SHORT, "-o", path)
-    return path
 
 
 BAD_OPTIONS: dict[str, tuple[tuple[Any, ...], str]] = {

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import numpy as np
-import pytest
 from cli_helpers import (
     LETTER,
     SATIMAGE,
@@ -17,13 +16,6 @@ from cli_helpers import (
 
 SHORT = ("--scale", "minmax", "-C", 0.1, "-q")
 INPUT, USAGE = 3, 2
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("model") / "sat.safetensors"
-    done("train", SATIMAGE, *SHORT, "-o", path)
-    return path
 
 
 def test_rows_that_teach_nothing(tmp_path: Path) -> None:

@@ -10,19 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli_helpers import SATIMAGE, SATIMAGE_TEST, done, finish, names_in, run, start
+from cli_helpers import SATIMAGE, SATIMAGE_TEST, finish, names_in, run, start
 
 from polymargin import read_info
 
 SHORT = ("--scale", "minmax", "-C", 0.1, "-q")
 OUTPUT, PIPE_CLOSED = 4, 141
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("model") / "sat.safetensors"
-    done("train", SATIMAGE, *SHORT, "-o", path)
-    return path
 
 
 @contextmanager
