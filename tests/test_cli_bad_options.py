@@ -12,7 +12,6 @@ from cli_helpers import (
     run,
 )
 
-SHORT = ("--scale", "minmax", "-C", 0.1, "-q")
 USAGE = 2
 
 

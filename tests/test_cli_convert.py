@@ -12,8 +12,6 @@ from sklearn.datasets import load_svmlight_file
 from polymargin import LinearSVM, load, read_info
 from polymargin.files import load_liblinear
 
-SHORT = ("--scale", "minmax", "-C", 0.1)
-
 
 def test_convert_to_liblinear_and_back(model: Path, tmp_path: Path) -> None:
     there, back = tmp_path / "sat.model", tmp_path / "back.safetensors"

@@ -14,7 +14,6 @@ from cli_helpers import (
     write_svmlight,
 )
 
-SHORT = ("--scale", "minmax", "-C", 0.1, "-q")
 INPUT, USAGE = 3, 2
 
 
