@@ -1,25 +1,20 @@
 // Usage: core_tests [--list] [--repeat N] [group ...]
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
 #include "harness.hpp"
+#include "polymargin/cpu.hpp"
 
 namespace {
 
 constexpr int skipped = 77;  // as CTest is told
 
 bool level_is_supported() {
-#ifdef __x86_64__
-    const std::string_view level = POLYMARGIN_LEVEL;
-    if (level == "avx512") {
-        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-               __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq");
-    }
-    if (level == "avx2") return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-#endif
-    return true;
+    const auto levels = polymargin::cpu_levels();
+    return std::ranges::find(levels, POLYMARGIN_LEVEL) != levels.end();
 }
 
 bool is_wanted(const polymargin::testing::Test& test, const std::vector<std::string_view>& groups) {

@@ -26,7 +26,7 @@ def _module_name(level: str) -> str:
 
 def usable_levels() -> list[str]:
     """Levels that are installed and that the processor supports, best first."""
-    supported = importlib.import_module(_module_name("baseline")).cpu_levels()
+    supported = importlib.import_module("polymargin._cpu").levels()
     return [
         level
         for level in LEVELS
