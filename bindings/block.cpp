@@ -4,7 +4,7 @@
 #include <string>
 
 #include "polymargin/block/example.hpp"
-#include "polymargin/block/registry.hpp"
+#include "polymargin/block/solver.hpp"
 #include "polymargin/machines/registry.hpp"
 #include "rows.hpp"
 

@@ -59,6 +59,7 @@ void bind_linear(nb::module_& module);
 void bind_stream(nb::module_& module);
 void bind_predict(nb::module_& module);
 void bind_kernel(nb::module_& module);
+void bind_kernel_values(nb::module_& module);
 void bind_decomposition(nb::module_& module);
 
 }  // namespace polymargin::python

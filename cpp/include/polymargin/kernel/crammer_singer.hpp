@@ -25,7 +25,7 @@
 #include <vector>
 
 #include "polymargin/block/example.hpp"
-#include "polymargin/block/registry.hpp"
+#include "polymargin/block/solver.hpp"
 #include "polymargin/kernel/decomposition.hpp"
 #include "polymargin/kernel/row_cache.hpp"
 #include "polymargin/kernel/scored_duals.hpp"
@@ -236,5 +236,13 @@ private:
     double violation_ = 0;
     AlphaMove<T> move_;
 };
+
+// Compiled in cpp/src/decomposition.cpp.
+extern template class CrammerSinger<float>;
+extern template DecompositionOutcome decompose(const DecompositionGoal&, const ScoredDuals<float>&,
+                                               CrammerSinger<float>&, const Observer&);
+extern template class CrammerSinger<double>;
+extern template DecompositionOutcome decompose(const DecompositionGoal&, const ScoredDuals<double>&,
+                                               CrammerSinger<double>&, const Observer&);
 
 }  // namespace polymargin

@@ -364,4 +364,12 @@ private:
     std::size_t pending_ = 0;
 };
 
+// Compiled in cpp/src/decomposition.cpp.
+extern template class Sequential<float>;
+extern template DecompositionOutcome decompose(const DecompositionGoal&, const ScoredDuals<float>&,
+                                               Sequential<float>&, const Observer&);
+extern template class Sequential<double>;
+extern template DecompositionOutcome decompose(const DecompositionGoal&, const ScoredDuals<double>&,
+                                               Sequential<double>&, const Observer&);
+
 }  // namespace polymargin
