@@ -4,6 +4,7 @@
 #include "polymargin/block/fixed_point.hpp"
 #include "polymargin/block/frank_wolfe.hpp"
 #include "polymargin/block/greedy.hpp"
+#include "polymargin/block/greedy_pairs.hpp"
 #include "polymargin/block/newton.hpp"
 #include "polymargin/block/pivot.hpp"
 #include "polymargin/block/smo.hpp"
@@ -31,6 +32,7 @@ Thresholds<T> BlockSolver<T>::operator()(Block<T>& block) {
         case frank_wolfe: return block::frank_wolfe(block, variables_, values_, max_iter);
         case walrus: return block::walrus(block, points_);
         case greedy: return block::greedy(block, variables_, tol, max_iter);
+        case greedy_pairs: return block::greedy_pairs(block, variables_, tol, max_iter);
     }
     __builtin_unreachable();
 }

@@ -17,7 +17,8 @@ enum class BlockKind {
     smo,
     frank_wolfe,
     walrus,
-    greedy
+    greedy,
+    greedy_pairs
 };
 
 struct BlockSolverInfo {
@@ -37,6 +38,7 @@ inline constexpr BlockSolverInfo registered_block_solvers[] = {
     {BlockKind::frank_wolfe, "frank-wolfe", [](const Machine&) { return true; }},
     {BlockKind::walrus, "walrus", [](const Machine& m) { return !m.simplex(); }},
     {BlockKind::greedy, "greedy", [](const Machine& m) { return !m.simplex(); }},
+    {BlockKind::greedy_pairs, "greedy-pairs", [](const Machine& m) { return !m.simplex(); }},
 };
 
 constexpr const BlockSolverInfo* find_block_solver(std::string_view name) {
@@ -48,7 +50,7 @@ constexpr const BlockSolverInfo* find_block_solver(std::string_view name) {
 
 struct BlockChoice {
     BlockKind kind = BlockKind::newton;
-    double tol = 1e-3;  // tolerance of bisection and fixed-point, threshold of greedy
+    double tol = 1e-3;  // of bisection and fixed-point; threshold of the greedy ones
     int max_iter = 0;   // bound on the steps of the inexact ones; 0: their own default
 };
 
