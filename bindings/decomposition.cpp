@@ -104,7 +104,8 @@ DecompositionResult train(const Vector<std::int32_t>& labels, const Strided<doub
                                    k,
                                    machine_of(name)};
     // The array is the cache's own memory: it is the caller's only during the call.
-    RowCache<T> rows(n, options.cache_bytes, [&](std::size_t i, T* row) {
+    const std::size_t cache_bytes = options.cached ? options.cache_bytes : 0;
+    RowCache<T> rows(n, cache_bytes, [&](std::size_t i, T* row) {
         const nb::gil_scoped_acquire gil;
         fill_row(i,
                  nb::ndarray<nb::numpy, T>(row, {n}, nb::handle()).cast(nb::rv_policy::reference));
