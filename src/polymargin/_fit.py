@@ -21,7 +21,7 @@ from polymargin._validation import (
     as_rows,
     check_bounds,
     check_features,
-    check_finite,
+    check_finite_norms,
     check_square,
     check_symmetric,
 )
@@ -54,7 +54,7 @@ def make_problem(
     """
     n_given = X.shape[0]
     rows = as_rows(X)
-    check_finite(rows, X)
+    check_finite_norms(rows, X)
     if pairwise:
         check_square(X)
     kept: NDArray[np.int64] | None = None

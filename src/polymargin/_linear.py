@@ -27,7 +27,14 @@ from polymargin._simd import core
 from polymargin._solvers import BlockDescent
 from polymargin._sparse import sparse_scores
 from polymargin._threads import count_threads
-from polymargin._validation import as_rows, check_bounds, check_features, check_finite, check_X
+from polymargin._validation import (
+    as_rows,
+    check_bounds,
+    check_features,
+    check_finite,
+    check_finite_norms,
+    check_X,
+)
 
 if TYPE_CHECKING:
     from typing import Self
@@ -286,11 +293,12 @@ class LinearSVM(BaseSVM):
         known = self._stream_classes(classes, starts=stream is None)
         labels = labels_among(known, y)
         rows = as_rows(X)
-        check_finite(rows, X)
+        check_finite_norms(rows, X)
         upper = self._upper(X, y, sample_weight, known)
         if not np.all(upper > 0):
             kept = np.flatnonzero(upper > 0)
-            X, rows, labels, upper = X[kept], as_rows(X[kept]), labels[kept], upper[kept]
+            X, labels, upper = X[kept], labels[kept], upper[kept]
+            rows = as_rows(X)
         if len(labels) > 0:
             check_features(rows, X)
             check_bounds(upper, rows.dtype)
