@@ -93,10 +93,10 @@ class LinearResult:
 Monitor: TypeAlias = Callable[[tuple[float, float, float, float, float, float, int]], object]
 
 class Keeper(Protocol):
-    """Takes dual variables while a fit runs."""
+    """Takes dual variables and the history so far while a fit runs."""
 
     def is_due(self) -> bool: ...
-    def keep(self, duals: Duals) -> None: ...
+    def keep(self, duals: Duals, history: NDArray[Any]) -> None: ...
 
 def train_linear(
     rows: Rows,
@@ -215,6 +215,7 @@ class DecompositionOptions:
     tol: float
     max_iter: int  # passes: n steps each
     stopping: str  # "gap" | "kkt"
+    has_gap: bool  # True; else the objectives bound nothing, and "gap" is read as "kkt"
     shrinking: bool  # of smo and s2do
     selection: str  # of crammer-singer, as all that follow: "kkt" | "cyclic" | "random"
     active_set: bool

@@ -15,14 +15,15 @@ from polymargin._block_solvers import BLOCK_SOLVERS, BlockSolver
 from polymargin._callbacks import FitTask
 from polymargin._fit import (
     Problem,
+    find_start,
     make_keeper,
     make_options,
     make_problem,
     train,
-    warm_duals,
     warn_not_converged,
 )
 from polymargin._machines import find_machine
+from polymargin._past import Past
 from polymargin._simd import core
 from polymargin._solvers import BlockDescent
 from polymargin._sparse import sparse_scores
@@ -219,12 +220,12 @@ class LinearSVM(BaseSVM):
         check_classification_targets(y)
         problem = make_problem(X, y, self._upper(X, y, sample_weight))
         state = getattr(self, "_dual_state", None) if self.warm_start else None
-        warm = warm_duals(state, problem, machine)
+        warm, past = find_start(state, problem, machine)
 
         task = FitTask(self, X, y, sample_weight)
-        keeper = make_keeper(self, problem, machine)
+        keeper = make_keeper(self, problem, machine, past)
         result, stopped = train(problem, machine, options, warm, task, int(self.verbose), keeper)
-        self._store(result, problem, machine)
+        self._store(result, problem, machine, past)
         if result.exception is not None:
             raise result.exception
         task.end()
@@ -232,9 +233,11 @@ class LinearSVM(BaseSVM):
             warn_not_converged(result, self, problem.rows.dtype.name)
         return self
 
-    def _store(self, result: "LinearResult", problem: Problem, machine: "MachineInfo") -> None:
+    def _store(
+        self, result: "LinearResult", problem: Problem, machine: "MachineInfo", past: Past
+    ) -> None:
         self.__dict__.pop("_stream", None)
-        self._store_certificate(result, problem, machine)
+        self._store_certificate(result, problem, machine, past)
         self.coef_: Any = result.coef  # an array, or a CSR array once sparsified
         self.intercept_ = result.intercept
         if self.weights == "sparse":
