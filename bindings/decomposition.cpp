@@ -20,6 +20,7 @@ struct DecompositionOptions {
     double tol = 1e-3;
     std::int64_t max_iter = 1000;
     std::string stopping = "gap";
+    bool has_gap = true;
     bool shrinking = true;
     std::string selection = "kkt", cooling = "log";
     bool active_set = true, cached = true;
@@ -31,7 +32,7 @@ struct DecompositionOptions {
         if (stopping != "gap" && stopping != "kkt") {
             throw nb::value_error("stopping is 'gap' or 'kkt'");
         }
-        return {tol, max_iter, stopping == "kkt" ? Stopping::kkt : Stopping::gap};
+        return {tol, max_iter, stopping == "kkt" ? Stopping::kkt : Stopping::gap, has_gap};
     }
 
     CrammerSingerOptions crammer_singer() const {
@@ -104,7 +105,8 @@ DecompositionResult train(const Vector<std::int32_t>& labels, const Strided<doub
                                    k,
                                    machine_of(name)};
     // The array is the cache's own memory: it is the caller's only during the call.
-    RowCache<T> rows(n, options.cache_bytes, [&](std::size_t i, T* row) {
+    const std::size_t cache_bytes = options.cached ? options.cache_bytes : 0;
+    RowCache<T> rows(n, cache_bytes, [&](std::size_t i, T* row) {
         const nb::gil_scoped_acquire gil;
         fill_row(i,
                  nb::ndarray<nb::numpy, T>(row, {n}, nb::handle()).cast(nb::rv_policy::reference));
@@ -161,6 +163,7 @@ void bind_decomposition(nb::module_& module) {
         .def_rw("tol", &DecompositionOptions::tol)
         .def_rw("max_iter", &DecompositionOptions::max_iter)
         .def_rw("stopping", &DecompositionOptions::stopping)
+        .def_rw("has_gap", &DecompositionOptions::has_gap)
         .def_rw("shrinking", &DecompositionOptions::shrinking)
         .def_rw("selection", &DecompositionOptions::selection)
         .def_rw("cooling", &DecompositionOptions::cooling)

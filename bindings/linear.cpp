@@ -33,8 +33,8 @@ LinearResult train_linear(const Rows& rows, const Vector<std::int32_t>& labels,
             using View = std::decay_t<decltype(view)>;
             using T = typename View::value_type;
             const LinearProblem<View> problem{
-                view,    {labels.data(), labels.size()}, {upper.data(), upper.stride(0)}, k,
-                machine, options.fit_intercept};
+                view, rows.norms(), {labels.data(), labels.size()}, {upper.data(), upper.stride(0)},
+                k,    machine,      options.fit_intercept};
             Duals<T> duals = start_duals<T>(problem, warm);
             Weights<T> weights(problem.weight_rows(), k);
             PythonObserver watcher(monitor, nb::none(), keeper,

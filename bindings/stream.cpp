@@ -123,6 +123,7 @@ private:
                 auto* weights = std::get_if<Weights<typename View::value_type>>(&weights_);
                 if (!weights) throw nb::value_error("the precision of the rows changed");
                 body(LinearProblem<View>{view,
+                                         rows.norms(),
                                          {labels.data(), labels.size()},
                                          {upper.data(), upper.stride(0)},
                                          k_,

@@ -46,6 +46,7 @@ TEST(stream, batches_continue_each_other) {
                 const Dense batch(data.values.data() + first * shape.d, count, shape.d, d, 1);
                 const LinearProblem<Dense> problem{
                     batch,
+                    std::span<const double>(data.norms).subspan(first, count),
                     std::span<const std::int32_t>(data.labels).subspan(first, count),
                     std::span<const double>(data.upper).subspan(first, count),
                     k,

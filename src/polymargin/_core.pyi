@@ -34,7 +34,9 @@ class Rows:
     def find_non_finite(self) -> tuple[int, int] | None:
         """Row and column of the first NaN or infinite value, if there is one."""
 
-    def squared_norms(self) -> NDArray[np.float64]: ...
+    def squared_norms(self) -> NDArray[np.float64]:
+        """|x|^2 of each row, in double: not finite where a value or its square is not. Computed
+        once, for all who ask; read-only."""
 
 def dense_rows(X: Floats) -> Rows:
     """Any strides (C, Fortran, slices); float32 or float64; native byte order; may be read-only."""
@@ -91,10 +93,10 @@ class LinearResult:
 Monitor: TypeAlias = Callable[[tuple[float, float, float, float, float, float, int]], object]
 
 class Keeper(Protocol):
-    """Takes dual variables while a fit runs."""
+    """Takes dual variables and the history so far while a fit runs."""
 
     def is_due(self) -> bool: ...
-    def keep(self, duals: Duals) -> None: ...
+    def keep(self, duals: Duals, history: NDArray[Any]) -> None: ...
 
 def train_linear(
     rows: Rows,
@@ -110,7 +112,8 @@ def train_linear(
     """Dual block coordinate descent. Releases the GIL; polls signals several times a second;
     calls `monitor` with each record of the history (epoch, seconds, primal, dual, gap,
     violation, active); a true return value stops the fit, as if max_iter were reached. Where
-    `keeper.is_due()` after a check, a copy of the dual variables goes to `keeper.keep`."""
+    `keeper.is_due()` after a check, a copy of the dual variables goes to `keeper.keep`. The
+    norms are those of `rows.squared_norms()`."""
 
 class LinearStream:
     """Weights of a stream: each example is visited once and forgotten."""
@@ -212,6 +215,7 @@ class DecompositionOptions:
     tol: float
     max_iter: int  # passes: n steps each
     stopping: str  # "gap" | "kkt"
+    has_gap: bool  # True; else the objectives bound nothing, and "gap" is read as "kkt"
     shrinking: bool  # of smo and s2do
     selection: str  # of crammer-singer, as all that follow: "kkt" | "cyclic" | "random"
     active_set: bool

@@ -15,19 +15,27 @@ from polymargin._block_solvers import BLOCK_SOLVERS, BlockSolver
 from polymargin._callbacks import FitTask
 from polymargin._fit import (
     Problem,
+    find_start,
     make_keeper,
     make_options,
     make_problem,
     train,
-    warm_duals,
     warn_not_converged,
 )
 from polymargin._machines import find_machine
+from polymargin._past import Past
 from polymargin._simd import core
 from polymargin._solvers import BlockDescent
 from polymargin._sparse import sparse_scores
 from polymargin._threads import count_threads
-from polymargin._validation import as_rows, check_bounds, check_features, check_finite, check_X
+from polymargin._validation import (
+    as_rows,
+    check_bounds,
+    check_features,
+    check_finite,
+    check_finite_norms,
+    check_X,
+)
 
 if TYPE_CHECKING:
     from typing import Self
@@ -212,12 +220,12 @@ class LinearSVM(BaseSVM):
         check_classification_targets(y)
         problem = make_problem(X, y, self._upper(X, y, sample_weight))
         state = getattr(self, "_dual_state", None) if self.warm_start else None
-        warm = warm_duals(state, problem, machine)
+        warm, past = find_start(state, problem, machine)
 
         task = FitTask(self, X, y, sample_weight)
-        keeper = make_keeper(self, problem, machine)
+        keeper = make_keeper(self, problem, machine, past)
         result, stopped = train(problem, machine, options, warm, task, int(self.verbose), keeper)
-        self._store(result, problem, machine)
+        self._store(result, problem, machine, past)
         if result.exception is not None:
             raise result.exception
         task.end()
@@ -225,9 +233,11 @@ class LinearSVM(BaseSVM):
             warn_not_converged(result, self, problem.rows.dtype.name)
         return self
 
-    def _store(self, result: "LinearResult", problem: Problem, machine: "MachineInfo") -> None:
+    def _store(
+        self, result: "LinearResult", problem: Problem, machine: "MachineInfo", past: Past
+    ) -> None:
         self.__dict__.pop("_stream", None)
-        self._store_certificate(result, problem, machine)
+        self._store_certificate(result, problem, machine, past)
         self.coef_: Any = result.coef  # an array, or a CSR array once sparsified
         self.intercept_ = result.intercept
         if self.weights == "sparse":
@@ -286,11 +296,12 @@ class LinearSVM(BaseSVM):
         known = self._stream_classes(classes, starts=stream is None)
         labels = labels_among(known, y)
         rows = as_rows(X)
-        check_finite(rows, X)
+        check_finite_norms(rows, X)
         upper = self._upper(X, y, sample_weight, known)
         if not np.all(upper > 0):
             kept = np.flatnonzero(upper > 0)
-            X, rows, labels, upper = X[kept], as_rows(X[kept]), labels[kept], upper[kept]
+            X, labels, upper = X[kept], labels[kept], upper[kept]
+            rows = as_rows(X)
         if len(labels) > 0:
             check_features(rows, X)
             check_bounds(upper, rows.dtype)

@@ -162,7 +162,8 @@ class CrammerSinger(Decomposition):
     cooling : {"log", "exponential", "linear", "none"}, default="log"
         How that accuracy falls from step to step.
     cache : {"lru", "none"}, default="lru"
-        Whether kernel rows are kept.
+        Whether kernel rows are kept. With ``"none"`` each step computes its row anew, and
+        `cache_size` is not used.
     tol : float, default=1e-3
         Relative change at which the fixed-point iteration stops. It falls where that leaves an
         example less accurate than the others have to be.

@@ -15,7 +15,7 @@ import numpy as np
 
 from polymargin._interrupts import Interrupts
 from polymargin._processor import Device
-from polymargin._progress import Check
+from polymargin._progress import RECORD, Check
 from polymargin._selection import Rest, Selection
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ class WorkingSets:
         while True:
             gains = self._check(start)
             if keeper is not None and keeper.is_due():
-                keeper.keep(self.duals())
+                keeper.keep(self.duals(), np.array(progress.history, RECORD))
             stopped = on_check(progress.history[-1]) or stopped
             interrupts.raise_pending()
             left = self._goal.max_iter * n - progress.visits

@@ -14,7 +14,13 @@ from polymargin._machines import find_machine
 from polymargin._progress import RECORD, Check
 from polymargin._scratch import DualScratch
 from polymargin._simd import core
-from polymargin._validation import as_rows, check_bounds, check_features, check_finite, check_X
+from polymargin._validation import (
+    as_rows,
+    check_bounds,
+    check_features,
+    check_finite_norms,
+    check_X,
+)
 from polymargin.errors import DataError
 
 if TYPE_CHECKING:
@@ -186,7 +192,7 @@ class _Run:
         X, y = check_X(self._model, X, y, reset=self._stream is None, dtype=np.float64)
         labels = labels_among(self._classes, y)
         rows = as_rows(X)
-        check_finite(rows, X)
+        check_finite_norms(rows, X)
         check_features(rows, X)
         upper = self._model._upper(X, y, None, self._classes)
         if not np.all(upper > 0):

@@ -21,6 +21,7 @@ struct DecompositionGoal {
     double tol = 1e-3;
     std::int64_t max_iter = 1000;  // passes: n steps each
     Stopping stopping = Stopping::gap;
+    bool has_gap = true;  // false where the objectives bound nothing: the kernel is indefinite
 };
 
 struct DecompositionOutcome {
@@ -94,7 +95,7 @@ DecompositionOutcome decompose(const DecompositionGoal& goal, const ScoredDuals<
                                Solver& solver, const Observer& observer) {
     Watch watch(observer);
     Stall stall(std::max(double(std::numeric_limits<T>::epsilon()) / 64, 1e-15));
-    const bool by_gap = goal.stopping == Stopping::gap;
+    const bool by_gap = goal.has_gap && goal.stopping == Stopping::gap;
     const auto n = static_cast<std::int64_t>(state.size());
     const std::int64_t most = std::numeric_limits<std::int64_t>::max() / n;
     const std::int64_t budget = n * std::min(goal.max_iter, most);
@@ -108,9 +109,10 @@ DecompositionOutcome decompose(const DecompositionGoal& goal, const ScoredDuals<
         solver.complete();
         const Certificate certificate = state.check();
         const bool converged = reached(certificate);
+        const double gap = goal.has_gap ? certificate.gap() : std::nan("");
         const bool stopped =
             watch.record({double(steps) / double(n), watch.seconds(), certificate.primal,
-                          certificate.dual, certificate.gap(), certificate.violation, active});
+                          certificate.dual, gap, certificate.violation, active});
         if (converged || stopped || watch.interrupted() || !moves || steps >= budget ||
             stall(certificate.dual)) {
             return {certificate, steps, converged};

@@ -20,6 +20,7 @@ using RowOf = decltype(std::declval<Rows>().row(0, nullptr));
 template <class Rows>
 struct LinearProblem {
     const Rows& rows;
+    std::span<const double> norms;         // |x_i|^2
     std::span<const std::int32_t> labels;  // 0 .. k-1
     Bounds upper;
     int k;
@@ -33,7 +34,11 @@ struct LinearProblem {
 // q_i = |x_i|^2, the bias counted in, in the working precision.
 template <class Rows, class T = typename Rows::value_type>
 std::vector<T> working_norms(const LinearProblem<Rows>& problem) {
-    return squared_norms<T>(problem.rows, problem.bias);
+    std::vector<T> norms(problem.size());
+    for (std::size_t i = 0; i < norms.size(); ++i) {
+        norms[i] = static_cast<T>(problem.norms[i] + problem.bias);
+    }
+    return norms;
 }
 
 enum class Stopping { gap, kkt };
