@@ -245,6 +245,26 @@ def test_an_interrupt_leaves_what_was_reached(blobs: tuple[Any, Any]) -> None:
         fit_stream(model, in_batches(X, y), np.unique(y), passes=5, on_batch=stop)
     assert model.predict(X).shape == y.shape
     assert model.n_samples_seen_ == len(y) + 17
+    assert model.n_iter_ == 1
+    assert model.partial_fit(X[:5], y[:5]).n_samples_seen_ == 5
+
+
+def test_an_interrupted_certificate_leaves_the_weights(
+    machine: str, blobs: tuple[Any, Any]
+) -> None:
+    X, y = blobs
+    model = LinearSVM(machine, random_state=0)
+
+    def stop(number: int, seen: int) -> None:
+        if number == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fit_stream(model, in_batches(X, y), np.unique(y), passes=3, on_batch=stop)
+    whole = fit_stream(LinearSVM(machine, random_state=0), in_batches(X, y), np.unique(y), passes=3)
+    np.testing.assert_array_equal(model.coef_, whole.coef_)
+    assert (model.n_iter_, model.n_samples_seen_) == (3, 3 * len(y))
+    assert not hasattr(model, "dual_gap_")
 
 
 @pytest.mark.parametrize("n_classes", [3, 40, 300])

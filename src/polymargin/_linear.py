@@ -124,6 +124,8 @@ class LinearSVM(BaseSVM):
         ``gap``, ``violation`` and ``active``.
     duals_ : csr_array of shape (n, k)
         The dual vectors of all rows given to `fit`.
+    n_samples_seen_ : int
+        Visits of a stream to rows; only after `partial_fit` or `fit_stream`.
     n_features_in_ : int
         Features seen in `fit`.
     feature_names_in_ : ndarray of str
