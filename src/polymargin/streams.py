@@ -36,10 +36,10 @@ def fit_stream(
     all rows anew, as if C were larger. Memory is that of the weights and of one batch; the
     certificate takes that of the weights once more.
 
-    A new stream starts with the first batch; the model is as it was where that is refused. After
-    one pass, also an interrupted one, `partial_fit` goes on with it. After several it starts anew,
-    as after `fit`: the weights belong to dual variables that are gone with the scratch file. An
-    interrupt (Ctrl-C) keeps the rows visited so far, in any pass.
+    A new stream starts with the first batch; where that is refused, the model keeps the weights it
+    had. After one pass, also an interrupted one, `partial_fit` goes on with it. After several it
+    starts anew, as after `fit`: the weights belong to dual variables that are gone with the scratch
+    file. An interrupt (Ctrl-C) keeps the rows visited so far, in any pass.
 
     Parameters
     ----------
