@@ -65,6 +65,7 @@ LinearResult train_linear(const Rows& rows, const Vector<std::int32_t>& labels,
 }  // namespace
 
 void bind_linear(nb::module_& module) {
+    module.def("relative_gap", &relative_gap, nb::arg("primal"), nb::arg("dual"));
     nb::class_<Options>(module, "LinearOptions")
         .def(nb::init<>())
         .def_rw("fit_intercept", &Options::fit_intercept)

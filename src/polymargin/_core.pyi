@@ -64,6 +64,9 @@ class Duals:
     def support(self) -> NDArray[np.int64]:
         """Rows with any beta > 0."""
 
+def relative_gap(primal: float, dual: float) -> float:
+    """(P - D) / P; 0 where rounding has put P below D, NaN where P is NaN, infinite or negative."""
+
 class LinearOptions:
     fit_intercept: bool  # True
     tol: float  # 1e-3
@@ -118,9 +121,8 @@ def train_linear(
 class LinearStream:
     """Weights of a stream: each example is visited once and forgotten."""
 
-    coef: Floats  # (k, d), a copy; centred when zero-sum
-    intercept: Floats
     n_seen: int
+    dtype: np.dtype[Any]
     def __init__(
         self,
         n_features: int,
@@ -129,7 +131,6 @@ class LinearStream:
         options: LinearOptions,
         dtype: np.dtype[Any],
     ) -> None: ...
-    squared_norm: float  # of the weights, centred when zero-sum
     def visit(
         self,
         rows: Rows,
@@ -139,10 +140,21 @@ class LinearStream:
     ) -> None:
         """In the order given. `duals` are those of these rows, read and changed. Pickles."""
 
-    def check(
+    def weights(self) -> tuple[Floats, Floats]:
+        """Copies of coef (k, d) and intercept (k,); centred when zero-sum."""
+
+class StreamCertificate:
+    """Objectives at the weights of a stream, which must not be visited in between. Rebuilds the
+    weights of the dual variables in a matrix of its own, in double."""
+
+    def __init__(self, stream: LinearStream) -> None: ...
+    def add(
         self, rows: Rows, labels: NDArray[np.int32], upper: NDArray[np.float64], duals: Duals
-    ) -> tuple[float, float, float]:
-        """Loss, sum of margins times dual variables, violation: what these rows add to P and D."""
+    ) -> None:
+        """Some rows; all of them once."""
+
+    def objectives(self) -> tuple[float, float, float]:
+        """Primal, dual, largest KKT violation."""
 
 def scores(rows: Rows, coef: Floats, intercept: Floats, n_threads: int = 1) -> Floats:
     """(n, k) = rows @ coef.T + intercept. coef (k, d) of the rows' dtype and any strides."""
