@@ -48,7 +48,7 @@ build: $(STAMPS)/package  ## set up .venv and build the package into it
 # --- use -----------------------------------------------------------------------------------
 
 .PHONY: demo
-demo: build  ## train all machines on real data, plot their convergence
+demo: build  ## our machines beside scikit-learn's on real data, a table and demo.png
 	$(BIN)/python -m polymargin.demo
 
 .PHONY: bench
