@@ -54,7 +54,8 @@ def demo(
         f"[-1, 1], {n} rows for training, {len(data.y_test)} for testing."
     )
     outcomes, judgement = _train(data, tol)
-    _show(outcome_table(outcomes, out.width), end="\n\n")
+    _show(outcome_table(outcomes, out.width))
+    _show("")
     _say(_how(tol))
     _say(_judged(judgement))
     save(draw(outcomes, tol), output)
@@ -83,7 +84,7 @@ def _how(tol: float) -> str:
         "Everyone has the same rows, one thread, and C and gamma by 3-fold cross-validation on the "
         "training part. Seconds are CPU seconds of this run's training. Ours stop at a certified "
         f"relative duality gap of {tol:g}, scikit-learn's at the tolerances of its defaults, "
-        "1e-4 (LinearSVC) and 1e-3 (SVC), which bound no distance to the optimum. With linear "
+        "1e-4 (LinearSVC) and 1e-3 (SVC), which are not distances to the optimum. With linear "
         "scores ADM and ATM tell these classes apart by their last digits: another seed, another "
         "accuracy."
     )

@@ -30,7 +30,7 @@ CHOSEN = {
     "LLW rbf": {"C": 4, "gamma": 2},
     "LinearSVC": {"C": 4},
     "LinearSVC CS": {"C": 4},
-    "SVC rbf": {"C": 4, "gamma": 0},
+    "SVC rbf": {"C": 2, "gamma": 0},
 }
 
 

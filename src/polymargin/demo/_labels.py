@@ -26,13 +26,13 @@ def place_labels(
 
     The axes have to have their limits and scales already.
     """
-    figure.draw_without_rendering()  # from here on the axes stay where they are
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")  # from here on the axes stay where they are
     pixels = figure.dpi / 72
     centres = axes.transData.transform([(x, y) for x, y, _ in points])
     taken = [_box(centre, (0, 0), (2 * _MARKER * pixels,) * 2) for centre in centres]
     for (x, y, name), centre in zip(points, centres, strict=True):
         label = axes.annotate(name, (x, y), (0, 0), textcoords="offset points", color=INK, size=9)
-        label.set_in_layout(False)
         extent = label.get_window_extent()
         for distance, direction in product(_DISTANCES, _DIRECTIONS):
             offset = (distance * direction[0], distance * direction[1])
@@ -49,7 +49,7 @@ def place_labels(
                 offset,
                 textcoords="offset points",
                 arrowprops={"arrowstyle": "-", "color": MUTED, "linewidth": 0.6, "shrinkB": 4},
-            ).set_in_layout(False)
+            )
 
 
 def _box(corner: Sequence[float], direction: Sequence[int], size: Sequence[float]) -> Bbox:
