@@ -77,7 +77,7 @@ build: $(STAMPS)/package $(STAMPS)/extra-all  ## set up .venv and build the pack
 # --- use -----------------------------------------------------------------------------------
 
 .PHONY: demo
-demo: $(STAMPS)/native $(STAMPS)/extra-plot  ## our machines beside scikit-learn's on real data: a table and a picture
+demo: $(STAMPS)/native $(STAMPS)/extra-plot  ## our machines beside scikit-learn's on real data, a table and demo.png
 	$(BIN)/python -m polymargin.demo
 
 .PHONY: bench
