@@ -76,8 +76,12 @@ void bind_linear(nb::module_& module) {
         .def_rw("block_tol", &Options::block_tol)
         .def_rw("block_max_iter", &Options::block_max_iter)
         .def_rw("shrinking", &Options::shrinking)
+        .def_rw("class_lists", &Options::class_lists)
+        .def_rw("second_order", &Options::second_order)
+        .def_rw("record_passes", &Options::record_passes)
         .def_rw("seed", &Options::seed)
         .def_rw("n_threads", &Options::n_threads)
+        .def_rw("shared_from", &Options::shared_from)
         .def("__getstate__",
              [](const Options& o) {
                  return std::tuple(o.fit_intercept, o.tol, o.max_iter, o.stopping, o.block_solver,

@@ -67,8 +67,7 @@ public:
     std::pair<nb::object, nb::object> weights() const {
         return std::visit(
             [&]<class T>(const Weights<T>& weights) {
-                Weights<T> copy(weights.features(), weights.classes());
-                std::copy_n(weights.row(0), weights.features() * weights.stride(), copy.row(0));
+                Weights<T> copy = weights.copy();
                 if (machine_of(machine_).zero_sum && !is_centred_) copy.centre();
                 return weight_views(std::move(copy), bias());
             },

@@ -18,6 +18,7 @@ class MachineInfo:
     relative: bool  # rows e_y - e_c; else absolute rows
     zero_sum: bool
     simplex: bool  # joined by "max"; else "sum"
+    separable: bool  # a problem of its own for each class
     weight_other: float  # of the hinges of other classes in a sum, and of the own class
     weight_own: float
     block_solvers: list[str]  # those defined for this machine, default first
@@ -73,9 +74,13 @@ class LinearOptions:
     max_iter: int  # 1000; passes over the data, inner passes counted by the visits they make
     stopping: str  # "gap" | "kkt"
     block_solver: str  # "newton", ...
-    block_tol: float  # tolerance of bisection and fixed-point, threshold of greedy
+    block_tol: float  # tolerance of bisection and fixed-point, threshold of the greedy ones
     block_max_iter: int  # step bound of the inexact block solvers; 0: the solver's own default
     shrinking: bool  # True
+    class_lists: bool  # True
+    second_order: bool  # True
+    record_passes: bool  # False: a record for every check
+    shared_from: float  # dual variables from which threads share a sweep
     seed: int
     n_threads: int  # 1
     def __init__(self) -> None: ...
@@ -229,11 +234,12 @@ class DecompositionOptions:
     stopping: str  # "gap" | "kkt"
     has_gap: bool  # True; else the objectives bound nothing, and "gap" is read as "kkt"
     shrinking: bool  # of smo and s2do
+    record_passes: bool  # False: a record for every check
     selection: str  # of crammer-singer, as all that follow: "kkt" | "cyclic" | "random"
     active_set: bool
     cooling: str  # "none" | "exponential" | "linear" | "log"
     cached: bool
-    block_tol: float  # of the fixed-point iteration
+    block_tol: float  # of the fixed-point iteration; 0: half of the accuracy in force
     seed: int
     cache_bytes: int  # of kernel rows; two are always kept
     def __init__(self) -> None: ...

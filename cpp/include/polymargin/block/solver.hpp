@@ -21,6 +21,8 @@ public:
 
     Thresholds<T> operator()(Block<T>& block);
 
+    void set_tolerance(double tol) { choice_.tol = tol; }
+
 private:
     BlockChoice choice_;
     Random random_;

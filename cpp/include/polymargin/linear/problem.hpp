@@ -49,7 +49,10 @@ struct LinearOptions {
     std::int64_t max_iter = 1000;  // passes over the data, counted by visits
     Stopping stopping = Stopping::gap;
     BlockChoice block;
-    bool shrinking = true;
+    bool shrinking = true;       // set examples at rest aside
+    bool class_lists = true;     // sweeps over the classes that an example lists
+    bool second_order = true;    // steps on the free variables
+    bool record_passes = false;  // a record after every pass in place of one for every check
     std::uint64_t seed = 0;
     int threads = 1;
     double shared_from = 1e7;  // number of dual variables from which threads share a sweep
