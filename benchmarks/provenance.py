@@ -103,9 +103,9 @@ def note(content: Record, rows: Iterable[tuple[str, Record]]) -> str:
     for name, record in rows:
         names.setdefault(_describe(content, record), {})[name] = None
     if len(names) == 1:
-        return f"From {next(iter(names))}."
-    parts = [f"{', '.join(of)} from {description}" for description, of in names.items()]
-    return "Rows: " + "; ".join(parts) + "." if parts else ""
+        return f"Origin: {next(iter(names))}."
+    parts = [f"{', '.join(of)}: {description}" for description, of in names.items()]
+    return f"Origins: {'; '.join(parts)}." if parts else ""
 
 
 def machines(content: Record) -> str:
@@ -118,9 +118,10 @@ def _describe(content: Record, record: Record) -> str:
     origin = content.get("origins", {}).get(record.get("origin"))
     if origin is None or origin["commit"] is None:
         return UNKNOWN
-    command = f"`{origin['command']}`" if origin["command"] else "a command not recorded"
+    command = f"`{origin['command']}`" if origin["command"] else "command not recorded"
     state = "" if origin["clean"] else " with uncommitted changes"
-    return f"{command} at commit {origin['commit']}{state}, {origin['when'][:10]}"
+    day = f", {origin['when'][:10]}" if origin["when"] else ""
+    return f"{command}, commit {origin['commit']}{state}{day}"
 
 
 def _machine(origin: Record) -> str:
