@@ -28,7 +28,7 @@ LOG2_C = (-6, -3, 0, 3)
 SEEDS = range(5)
 TOL = 1e-3
 PASSES = 200
-STEADY = 1.5  # seeds that differ by more get their range in place of a mean, in per cent
+STEADY = 2.0  # seeds that differ by more get their range in place of a mean, in per cent
 console = Console(soft_wrap=True)
 
 

@@ -1,5 +1,5 @@
 // Simplex blocks without an own variable (CS, ADM) by Crammer & Singer's fixed-point iteration
-// (2001, figure 2): inexact, each step shrinks the error by 1 - 1/k. With D_c = z_c, their
+// (2001, figure 3): inexact, each step shrinks the error by 1 - 1/k. With D_c = z_c, their
 //
 //     theta <- 1/k sum_c max(theta, D_c) - capacity/k
 //

@@ -1,4 +1,4 @@
-// One example at a time: Crammer & Singer (2001), figure 3 and section 6, for simplex machines
+// One example at a time: Crammer & Singer (2001), figure 4 and section 6, for simplex machines
 // without an own variable (CS, ADM). In this library's scale of C and with margins of 1,
 //
 //     psi_i = max_c g_ic - min_{c: beta_ic > 0} g_ic      (the slack of sum_c beta_ic <= C_i counts
