@@ -13,6 +13,9 @@ from polymargin.inspect._subject import find_subject
 class Density:
     """Shares of what is not zero, each from 0 to 1.
 
+    Rows of weight zero count nowhere. Alber et al. (2017) call the first two W-density and
+    alpha-density.
+
     Attributes
     ----------
     weights : float
@@ -20,15 +23,12 @@ class Density:
         `dual_coef_` over its s support vectors. Where the weights of all classes sum to zero they
         have the mean over the classes taken off, which leaves few zeros.
     duals : float or None
-        Of the n k pairs of an example and a class, those with a dual variable above zero. Most
-        machines have none for the own class of an example, so that (k - 1) / k is the most. None
-        where the model has no dual variables.
+        Of the n k pairs of an example and a class, those with a dual variable above zero. The most
+        is (k - 1) / k where the own class has none (``"ww"``, ``"cs"``, ``"llw"``, ``"adm"``) and
+        1 / k where it has the only one (``"mmr"``). None where the model has no dual variables.
     support : float or None
         Of the n examples, the support vectors: those with a dual variable above zero. None as
         above.
-
-    Examples of weight zero count nowhere. Alber et al. (2017) call the first two W-density and
-    alpha-density.
     """
 
     weights: float
