@@ -77,6 +77,7 @@ void bind_linear(nb::module_& module) {
         .def_rw("shrinking", &Options::shrinking)
         .def_rw("seed", &Options::seed)
         .def_rw("n_threads", &Options::n_threads)
+        .def_rw("shared_from", &Options::shared_from)
         .def("__getstate__",
              [](const Options& o) {
                  return std::tuple(o.fit_intercept, o.tol, o.max_iter, o.stopping, o.block_solver,

@@ -34,6 +34,7 @@ struct Options {
     bool shrinking = true;
     std::uint64_t seed = 0;
     int n_threads = 1;
+    double shared_from = LinearOptions{}.shared_from;
 
     LinearOptions for_machine(const Machine& machine) const {
         const BlockSolverInfo* info = find_block_solver(block_solver);
@@ -55,7 +56,8 @@ struct Options {
                 .block = {info->kind, block_tol, block_max_iter},
                 .shrinking = shrinking,
                 .seed = seed,
-                .threads = n_threads};
+                .threads = n_threads,
+                .shared_from = shared_from};
     }
 };
 

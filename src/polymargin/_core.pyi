@@ -73,6 +73,7 @@ class LinearOptions:
     shrinking: bool  # True
     seed: int
     n_threads: int  # 1
+    shared_from: float  # 1e7; number of dual variables from which threads share a sweep
     def __init__(self) -> None: ...
 
 class LinearResult:
