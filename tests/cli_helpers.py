@@ -22,7 +22,7 @@ SATIMAGE, SATIMAGE_TEST = (BUNDLED / f"satimage.{part}.svm.xz" for part in ("tra
 LETTER, LETTER_TEST = (BUNDLED / f"letter.{part}.svm.xz" for part in ("train", "test"))
 COMMANDS = ("train", "predict", "score", "select", "path", "inspect", "bench", "convert", "info")
 COMMANDS += ("demo",)
-_DEADLINE = 90  # seconds after which a child is killed
+_DEADLINE = 300  # seconds after which a child is killed: it hangs
 
 
 @dataclass(frozen=True)

@@ -99,7 +99,7 @@ _RESTORE = "import signal; signal.signal(signal.SIGINT, signal.default_int_handl
 def run_and_interrupt() -> Callable[[str, float], tuple[str, str]]:
     """Runs code that prints "ready" and sends it SIGINT later; its further output and its errors.
 
-    It is killed after a minute, and Python's own handler is in place as with `interrupt_after`.
+    It is killed after five minutes, and Python's own handler is in place as with `interrupt_after`.
     """
 
     def run(code: str, seconds: float) -> tuple[str, str]:
@@ -109,7 +109,7 @@ def run_and_interrupt() -> Callable[[str, float], tuple[str, str]]:
             stderr=subprocess.PIPE,
             text=True,
         ) as child:
-            deadline = threading.Timer(60, child.kill)
+            deadline = threading.Timer(300, child.kill)
             deadline.start()
             try:
                 assert child.stdout is not None

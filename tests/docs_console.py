@@ -111,7 +111,7 @@ class Console:
             env=os.environ | {"PATH": path, "COLUMNS": str(_WIDTH)},
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=600,
             check=False,
         )
         return Finished(done.returncode, done.stdout, done.stderr)

@@ -234,7 +234,7 @@ def test_pages_build_without_warnings(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "sphinx", "-W", "-q", "-b", "html"]
     places = ["-d", str(tmp_path / "tree"), str(DOCS), str(tmp_path / "html")]
     built = subprocess.run(
-        command + places, capture_output=True, text=True, timeout=300, check=False
+        command + places, capture_output=True, text=True, timeout=900, check=False
     )
     assert built.returncode == 0, built.stderr
 

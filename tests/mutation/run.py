@@ -20,12 +20,9 @@ import random
 import signal
 import sys
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-
-os.environ["OPENBLAS_NUM_THREADS"] = "1"  # nothing here is large, and forks are many
 
 TESTS = Path(__file__).resolve().parents[1]
 PACKAGE = TESTS.parent / "src/polymargin"
@@ -78,27 +75,37 @@ class Mutant:
         return sorted(tests, key=lambda name: word not in name)
 
 
-def mutants_of(path: Path) -> Iterator[Mutant]:
-    """All that change what the module does: annotations and docstrings are left as they are."""
+def draw_mutants(paths: list[Path], count: int, seed: int) -> list[Mutant]:
+    """As many, drawn at random, of all that change what a module does; 0 for all of them."""
+    from cosmic_ray.ast import ast_nodes, get_ast
     from cosmic_ray.mutating import mutate_code
     from cosmic_ray.plugins import get_operator, operator_names
 
-    source = path.read_text(encoding="utf-8")
-    seen = {_meaning(source)}
-    for name in sorted(operator_names()):
-        if name.startswith("core/Variable"):  # ask for the names of variables
-            continue
-        operator, occurrence = get_operator(name)(), 0
-        while (changed := mutate_code(source, operator, occurrence)) is not None:
-            meaning = _meaning(changed)
-            if meaning not in seen:
-                seen.add(meaning)
-                yield Mutant(path, name.removeprefix("core/"), occurrence, changed)
-            occurrence += 1
+    sources = {path: path.read_text(encoding="utf-8") for path in paths}
+    # Operators of variables ask for their names.
+    names = sorted(name for name in operator_names() if not name.startswith("core/Variable"))
+    places = []
+    for path, source in sources.items():
+        nodes = list(ast_nodes(get_ast(source)))
+        for name in names:
+            operator = get_operator(name)()
+            n_places = sum(len(list(operator.mutation_positions(node))) for node in nodes)
+            places += [(path, name, occurrence) for occurrence in range(n_places)]
+    random.Random(seed).shuffle(places)
+    mutants: list[Mutant] = []
+    seen = {_meaning(source) for source in sources.values()} | {""}
+    for path, name, occurrence in places:
+        if 0 < count == len(mutants):
+            break
+        changed = mutate_code(sources[path], get_operator(name)(), occurrence)
+        if (meaning := _meaning(changed)) not in seen:
+            seen.add(meaning)
+            mutants.append(Mutant(path, name.removeprefix("core/"), occurrence, changed))
+    return sorted(mutants, key=lambda mutant: (mutant.path, mutant.operator, mutant.occurrence))
 
 
 def _meaning(source: str) -> str:
-    """The code without annotations and what only type checkers read; "" where it is none."""
+    """The code without annotations and what only type checkers read; "" where it is no code."""
     try:
         tree = ast.parse(source)
     except SyntaxError:
@@ -172,11 +179,8 @@ def main() -> int:
     given = parser.parse_args()
     place, tests = SUBJECTS[given.subject]
     paths = sorted((PACKAGE / place).rglob("*.py")) if place == "files" else [PACKAGE / place]
-    mutants = [mutant for path in paths for mutant in mutants_of(path)]
-    if 0 < given.sample < len(mutants):
-        chosen = sorted(random.Random(given.seed).sample(range(len(mutants)), given.sample))
-    else:
-        chosen = list(range(len(mutants)))
+    mutants = draw_mutants(paths, given.sample, given.seed)
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"  # nothing here is large, and forks are many
     for library in _LIBRARIES:
         importlib.import_module(library)
     assert "polymargin" not in sys.modules
@@ -184,20 +188,17 @@ def main() -> int:
     if status != _SURVIVED:
         print("the tests fail without a mutant", file=sys.stderr)
         return 2
-    print(
-        f"{len(mutants)} mutants, {len(chosen)} tried; the tests take {seconds:.1f} s", flush=True
-    )
+    print(f"{len(mutants)} mutants; the tests take {seconds:.1f} s", flush=True)
     killed, start = 0, time.monotonic()
-    for number in chosen:
-        mutant = mutants[number]
+    for mutant in mutants:
         status, _ = run_tests(mutant.nearest_first(tests), mutant, 10 * seconds + 10)
         if status == _SURVIVED:
             print(f"survived: {mutant}", flush=True)
         else:
             killed += 1
-    spent = (time.monotonic() - start) / max(1, len(chosen))
-    print(f"killed {killed} of {len(chosen)}, {spent:.2f} s each")
-    return int(killed < len(chosen))
+    spent = (time.monotonic() - start) / max(1, len(mutants))
+    print(f"killed {killed} of {len(mutants)}, {spent:.2f} s each")
+    return int(killed < len(mutants))
 
 
 if __name__ == "__main__":
