@@ -14,6 +14,8 @@ CORE_BUILD := build/core
 
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(JOBS)
 export PIP_DISABLE_PIP_VERSION_CHECK ?= 1
+# Modules are compiled when they are first imported.
+export PIP_NO_COMPILE ?= 1
 
 CPP_SOURCES := $(shell find cpp bindings -name '*.[ch]pp' -o -name '*.inl')
 BUILD_FILES := pyproject.toml CMakeLists.txt \
@@ -26,41 +28,64 @@ requirements = $(BIN)/python -c 'import functools, sys, tomllib; \
     project = tomllib.load(open("pyproject.toml", "rb")); \
     [print(*functools.reduce(dict.__getitem__, name.split("."), project), sep="\n") \
      for name in sys.argv[1:]]' $(1)
+pip_install = $(BIN)/python -m pip install --quiet
 
 $(STAMPS)/venv: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	    || { echo "Python 3.11 or later is needed; name it with make PYTHON=..." >&2; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(call requirements,build-system.requires project.optional-dependencies.dev) \
-	    | $(BIN)/python -m pip install --quiet --requirement /dev/stdin
+	@$(call requirements,build-system.requires dependency-groups.build) \
+	    | $(pip_install) --requirement /dev/stdin
 	@mkdir -p $(@D) && touch $@
 
-# An editable install: Python files are used where they lie, only C++ is built. The build is
-# incremental, for it has a folder and (without isolation) an environment that stay.
+# $(call install_package,LEVELS): an editable install, in which Python files are used where they
+# lie and only C++ is built. The build is incremental, for it has a folder and (without isolation)
+# an environment that stay. No other package comes with it: those are built in isolation, as
+# everywhere.
+install_package = $(pip_install) --no-build-isolation --no-deps --editable . \
+    --config-settings=cmake.define.POLYMARGIN_LEVELS=$(1)
+
+# What this processor needs, to have it soon; once all levels are there, they are kept up to date.
+ifeq ($(wildcard $(STAMPS)/package),)
+$(STAMPS)/native: $(STAMPS)/venv $(BUILD_FILES)
+	@echo "building polymargin (a minute on two cores)"
+	@$(call install_package,native)
+	@touch $@
+else
+$(STAMPS)/native: $(STAMPS)/package
+	@touch $@
+endif
+
 $(STAMPS)/package: $(STAMPS)/venv $(BUILD_FILES)
-	@echo "building polymargin (a few minutes the first time)"
-	$(BIN)/python -m pip install --quiet --no-build-isolation --editable '.[plot,test]'
-	@mkdir -p $(@D) && touch $@
+	@echo "building polymargin for all SIMD levels (a few minutes the first time)"
+	@$(call install_package,all)
+	@touch $@
+
+# Extras of the package that is installed already, and with them what it depends on itself.
+$(STAMPS)/extra-%: $(STAMPS)/native pyproject.toml
+	@echo "installing packages: $*"
+	@$(pip_install) 'polymargin[$*]'
+	@touch $@
+
+$(STAMPS)/tools: $(STAMPS)/venv
+	@$(call requirements,dependency-groups.dev) | $(pip_install) --requirement /dev/stdin
+	@touch $@
 
 .PHONY: build
-build: $(STAMPS)/package  ## set up .venv and build the package into it
+build: $(STAMPS)/package $(STAMPS)/extra-all  ## set up .venv and build the package into it
 
 # --- use -----------------------------------------------------------------------------------
 
 .PHONY: demo
-demo: build  ## train all machines on real data, plot their convergence
+demo: $(STAMPS)/native $(STAMPS)/extra-plot  ## our machines beside scikit-learn's on real data, a table and demo.png
 	$(BIN)/python -m polymargin.demo
 
 .PHONY: bench
-bench: build  ## a quick round of the benchmarks
-	@$(call requirements,project.optional-dependencies.bench) \
-	    | $(BIN)/python -m pip install --quiet --requirement /dev/stdin
+bench: $(STAMPS)/package $(STAMPS)/extra-bench  ## a quick round of the benchmarks
 	$(BIN)/python -m benchmarks.linear --quick
 
 .PHONY: docs
-docs: build  ## build the documentation into docs/_build/html
-	@$(call requirements,project.optional-dependencies.docs) \
-	    | $(BIN)/python -m pip install --quiet --requirement /dev/stdin
+docs: $(STAMPS)/package $(STAMPS)/extra-docs  ## build the documentation into docs/_build/html
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
 
 # --- tests ---------------------------------------------------------------------------------
@@ -70,7 +95,7 @@ docs: build  ## build the documentation into docs/_build/html
 test: lint core-tests fuzz-briefly python-tests  ## lint, core tests (plain, sanitized), brief fuzzing, tests of Python
 
 .PHONY: lint
-lint: $(STAMPS)/package  ## check format, style and types
+lint: $(STAMPS)/native $(STAMPS)/tools $(STAMPS)/extra-test  ## check format, style and types
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
@@ -118,20 +143,18 @@ fuzz fuzz-briefly: $(STAMPS)/fuzz
 	else echo "atheris is not there for this Python: no fuzzing" >&2; fi
 fuzz:  ## fuzz readers and model files for FUZZ_SECONDS each
 
-$(STAMPS)/fuzz: $(STAMPS)/package
-	@$(call requirements,project.optional-dependencies.fuzz) \
-	    | $(BIN)/python -m pip install --quiet --requirement /dev/stdin \
-	    || echo "atheris could not be installed" >&2
+$(STAMPS)/fuzz: $(STAMPS)/package $(STAMPS)/extra-test
+	@$(pip_install) 'polymargin[fuzz]' || echo "atheris could not be installed" >&2
 	@touch $@
 
 .PHONY: python-tests
-python-tests: build browser  ## tests of the Python package, doctests included
+python-tests: $(STAMPS)/package $(STAMPS)/extra-test browser  ## tests of the Python package, doctests included
 	$(BIN)/python -m pytest
 
 # --- housekeeping --------------------------------------------------------------------------
 
 .PHONY: format
-format: $(STAMPS)/venv  ## format all sources
+format: $(STAMPS)/tools  ## format all sources
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 	$(BIN)/clang-format -i $(CPP_SOURCES)

@@ -7,6 +7,7 @@ to the reading pass, for the solver alone and for a whole block step.
 
 from __future__ import annotations
 
+import argparse
 import json
 import statistics
 import subprocess
@@ -16,10 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.datasets import ROOT
+from benchmarks.provenance import add_options, machines, note, open_results
 from benchmarks.report import table
-from benchmarks.timing import environment, write_json
 
-RESULTS = ROOT / "benchmarks" / "results"
 BUILD = ROOT / "build" / "benchmarks"
 REPEATS = 5
 TARGET = 3.0
@@ -53,10 +53,11 @@ def measure(program: Path) -> dict[Case, dict[str, float]]:
     }
 
 
-def report(times: dict[Case, dict[str, float]], command: str, machine: dict[str, Any]) -> str:
+def report(content: dict[str, Any]) -> str:
     """The measured times as a page."""
     rows = []
-    for (name, precision, k), clock in times.items():
+    for clock in content["cases"]:
+        name, precision, k = clock["case"]
         solver, block = clock["solve"] / clock["read"], clock["block"] / clock["read"]
         nanoseconds = [f"{clock[what]:.0f}" for what in ("read", "solve", "block")]
         verdict = "nothing moves" if solver == 0 else "yes" if solver <= TARGET else "no"
@@ -68,7 +69,9 @@ def report(times: dict[Case, dict[str, float]], command: str, machine: dict[str,
         [
             "# The block solver alone",
             "",
-            f"`{command}`: {machine['cpu']}, commit {machine['commit']}, median of {REPEATS} runs.",
+            machines(content),
+            "",
+            f"Median of {REPEATS} runs, SIMD level {content['level']}.",
             "",
             "*read*: the sum of k scores, vectorised. *solver*: the exact solver, from the",
             "prepared block to its thresholds. *block*: gradients, gap, candidates, solver and",
@@ -76,22 +79,28 @@ def report(times: dict[Case, dict[str, float]], command: str, machine: dict[str,
             "",
             table(header, rows),
             "",
+            note(content, ((case["case"][0], case) for case in content["cases"])),
+            "",
         ]
     )
 
 
 def main() -> None:
     """Build, measure, write."""
-    from polymargin._simd import core
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.block", description=__doc__)
+    add_options(parser)
+    options = parser.parse_args()
+    results = open_results("block", options)
+    if not options.report:
+        from polymargin._simd import core
 
-    level = core.simd_level()
-    machine = environment()
-    times = measure(build(level))
-    command = "python -m benchmarks.block"
-    cases = [{"case": list(case), **clock} for case, clock in times.items()]
-    write_json(RESULTS / "block.json", {"environment": machine, "level": level, "cases": cases})
-    page = report(times, command, machine)
-    (RESULTS / "block.md").write_text(page)
+        level = core.simd_level()
+        times = measure(build(level))
+        cases = [results.sign({"case": list(case), **clock}) for case, clock in times.items()]
+        results.content |= {"level": level, "cases": cases}
+        results.write()
+    page = report(results.content)
+    results.write_page(page)
     sys.stdout.write(page)
 
 

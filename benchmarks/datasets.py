@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import lzma
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -86,10 +86,12 @@ def data_folder() -> Path:
     return Path(os.environ.get("POLYMARGIN_DATA", ROOT.parent / "shared" / "data"))
 
 
-def load(name: str) -> Dataset:
-    """Load a set from the cache, or parse, scale and cache it."""
-    spec = SPECS[name]
-    cached = CACHE / f"{name}-{_FORMAT}.npz"
+def load(name: str, scaling: Scaling | None = None) -> Dataset:
+    """Load a set from the cache, or parse, scale and cache it; scaled as its spec says, or so."""
+    spec, key = SPECS[name], name
+    if scaling is not None:
+        spec, key = replace(spec, scaling=scaling), f"{name}-{scaling}"
+    cached = CACHE / f"{key}-{_FORMAT}.npz"
     if not cached.exists():
         X, y, X_test, y_test = _scale(spec, *_parse(name, spec))
         CACHE.mkdir(exist_ok=True)

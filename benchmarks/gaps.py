@@ -6,17 +6,17 @@ fit per data set, machine and precision. Data sets that are not named keep their
 
 from __future__ import annotations
 
-import sys
+import argparse
 from typing import Any
 
 import numpy as np
 
-from benchmarks.datasets import ROOT, load
+from benchmarks.datasets import load
+from benchmarks.provenance import add_options, machines, note, open_results
 from benchmarks.report import table
 from benchmarks.solvers.polymargin import Polymargin
-from benchmarks.timing import environment, read_json, timed, write_json
+from benchmarks.timing import timed
 
-RESULTS = ROOT / "benchmarks" / "results"
 DATASETS = ("dna", "satimage", "letter", "clinc150", "news20", "usps")
 MACHINES = ("ww", "cs", "llw")
 TOLERANCES = {"float64": 1e-6, "float32": 1e-4}
@@ -38,24 +38,26 @@ def fit(dataset: str, machine: str, precision: str) -> dict[str, Any]:
     }
 
 
-def report(results: dict[str, Any]) -> str:
+def report(content: dict[str, Any]) -> str:
     """The stored fits as a page."""
     rows = []
-    for key, r in results["fits"].items():
+    for key, r in content["fits"].items():
         reached = "yes" if r["gap"] <= r["tol"] else "no"
         figures = [f"{r['gap']:.1e}", reached, f"{r['passes']:,}", f"{r['seconds']:.1f}"]
         rows.append([*key.split("/"), *figures])
     head = ["data", "machine", "precision", "gap", "reached", "passes", "CPU s"]
-    machine = results["environment"]
     return "\n".join(
         [
             "# How small the gap gets",
             "",
-            f"`python -m benchmarks.gaps`: {machine['cpu']}, commit {machine['commit']}. Relative",
-            f"duality gap at C = 1 without bias, at most {PASSES:,} passes; asked for are 1e-6 in",
-            "double and 1e-4 in single precision.",
+            machines(content),
+            "",
+            f"Relative duality gap at C = 1 without bias, at most {PASSES:,} passes; asked for are",
+            "1e-6 in double and 1e-4 in single precision.",
             "",
             table(head, rows),
+            "",
+            note(content, ((key.partition("/")[0], r) for key, r in content["fits"].items())),
             "",
         ]
     )
@@ -63,16 +65,20 @@ def report(results: dict[str, Any]) -> str:
 
 def main() -> None:
     """Fit, store after each data set, write the page."""
-    path = RESULTS / "gaps.json"
-    results = {"fits": {}, **read_json(path), "environment": environment()}
-    for dataset in sys.argv[1:] or DATASETS:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.gaps", description=__doc__)
+    parser.add_argument("datasets", nargs="*", metavar="NAME", help=", ".join(DATASETS))
+    add_options(parser)
+    options = parser.parse_args()
+    results = open_results("gaps", options)
+    fits = results.content.setdefault("fits", {})
+    for dataset in () if options.report else options.datasets or DATASETS:
         for machine in MACHINES:
             for precision in TOLERANCES:
                 key = f"{dataset}/{machine}/{precision}"
-                results["fits"][key] = fit(dataset, machine, precision)
-                print(key, results["fits"][key], flush=True)
-        write_json(path, results)
-        (RESULTS / "gaps.md").write_text(report(results))
+                fits[key] = results.sign(fit(dataset, machine, precision))
+                print(key, fits[key], flush=True)
+        results.write()
+    results.write_page(report(results.content))
 
 
 if __name__ == "__main__":

@@ -27,12 +27,12 @@ from sklearn.preprocessing import minmax_scale
 from sklearn.svm import SVC
 
 from benchmarks import kernel_report
-from benchmarks.datasets import ROOT, SPECS, data_folder, load
-from benchmarks.timing import environment, now, read_json, timed, write_json
+from benchmarks.datasets import SPECS, data_folder, load
+from benchmarks.provenance import Results, add_options, open_results
+from benchmarks.timing import timed
 from polymargin import KernelSVM
 from polymargin._simd import core
 
-RESULTS = ROOT / "benchmarks" / "results"
 TOL = 1e-3
 MACHINES = ("ww", "cs", "llw")
 PARTS = ("race", "mnist", "prediction", "growth", "gaps")
@@ -144,15 +144,13 @@ def _intel() -> Any:
 class Bench:
     """One run of the command."""
 
-    def __init__(self, options: argparse.Namespace) -> None:
+    def __init__(self, options: argparse.Namespace, results: Results) -> None:
         self.options = options
-        self.path = RESULTS / "kernel.json"
-        self.results = read_json(self.path)
+        self.results = results
 
-    def keep(self, part: str, key: str, record: Any) -> None:
-        self.results.setdefault(part, {})[key] = record
-        self.results["environment"] = environment() | {"when": now()}
-        write_json(self.path, self.results)
+    def keep(self, part: str, key: str, record: dict[str, Any]) -> None:
+        self.results.content.setdefault(part, {})[key] = self.results.sign(record)
+        self.results.write()
 
     def race(self) -> None:
         for name in self.options.datasets or SETTINGS:
@@ -214,7 +212,7 @@ class Bench:
             part = read(MNIST, n)
             model = ours("ww", MNIST, cache_size=4096)
             clock = timed(partial(model.fit, part.X, part.y))
-            self.keep("growth", f"n={n}", clock.cpu)
+            self.keep("growth", f"n={n}", {"cpu": clock.cpu})
             console.print(f"n = {n}: {clock.cpu:.2f} s")
         letter = SETTINGS["letter 5k"]
         part = read(letter, 15_000)
@@ -222,7 +220,7 @@ class Bench:
             rows = np.flatnonzero(part.y < k)[:1500]
             for machine in MACHINES:
                 clock = timed(partial(ours(machine, letter).fit, part.X[rows], part.y[rows]))
-                self.keep("growth", f"k={k}/{machine}", clock.cpu)
+                self.keep("growth", f"k={k}/{machine}", {"cpu": clock.cpu})
             console.print(f"k = {k}")
 
     def gaps(self) -> None:
@@ -247,15 +245,16 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", default=list(PARTS), metavar="PART")
     parser.add_argument("--datasets", nargs="+", choices=SETTINGS, metavar="NAME")
     parser.add_argument("--repeats", type=int, default=5)
+    add_options(parser)
     options = parser.parse_args()
-    unknown = set(options.parts) - {*PARTS, "report"}
+    unknown = set(options.parts) - set(PARTS)
     if unknown:
         parser.error(f"unknown part: {', '.join(sorted(unknown))}; known are {', '.join(PARTS)}")
-    bench = Bench(options)
-    for part in options.parts:
-        if part != "report":
-            getattr(bench, part)()
-    kernel_report.write(RESULTS)
+    results = open_results("kernel", options)
+    bench = Bench(options, results)
+    for part in () if options.report else options.parts:
+        getattr(bench, part)()
+    kernel_report.write(results)
 
 
 if __name__ == "__main__":

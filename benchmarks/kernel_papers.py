@@ -24,14 +24,14 @@ import numpy as np
 from rich.console import Console
 from sklearn.exceptions import ConvergenceWarning
 
-from benchmarks.datasets import ROOT
+from benchmarks import provenance
 from benchmarks.kernel import GAPS, TOL, Setting, ours, read_whole
+from benchmarks.provenance import Results, add_options, open_results
 from benchmarks.report import NONE, figure, ratio, table
-from benchmarks.timing import environment, now, read_json, timed, write_json
+from benchmarks.timing import timed
 from polymargin import S2DO, Blocks, CrammerSinger, SMOSolver
 from polymargin._decomposition import KernelRows
 
-RESULTS = ROOT / "benchmarks" / "results"
 LEVELS = ("moderate", "hard")
 # C of each machine, moderate and hard, found by trial: S2DO has to end inside its limit, and LLW
 # on letter does so at no larger C. Gamma is that of GAPS.
@@ -113,18 +113,15 @@ def fit(
 class Bench:
     """One run of the command."""
 
-    def __init__(self, options: argparse.Namespace) -> None:
+    def __init__(self, options: argparse.Namespace, results: Results) -> None:
         self.options = options
-        self.path = RESULTS / "kernel_papers.json"
-        self.environment = environment()
-        self.results: Record = read_json(self.path)
+        self.results = results
 
     def keep(self, part: str, key: str, record: Record) -> None:
-        self.results.setdefault(part, {})[key] = record
-        self.results["tol"] = TOL
-        self.results["environment"] = self.environment | {"when": now()}
-        write_json(self.path, self.results)
-        self.path.with_suffix(".md").write_text(report(self.results))
+        self.results.content.setdefault(part, {})[key] = self.results.sign(record)
+        self.results.content["tol"] = TOL
+        self.results.write()
+        self.results.write_page(report(self.results.content))
 
     def take_turns(
         self,
@@ -182,11 +179,10 @@ def _show(title: str, fits: dict[str, Record]) -> None:
 
 def report(results: Record) -> str:
     """The stored fits as a page."""
-    machine = results["environment"]
     sections = [
         "# The papers' solvers of kernel machines",
-        f"`python -m benchmarks.kernel_papers`: {machine['cpu']}, {machine['cores']} cores, commit "
-        f"{machine['commit']}, {machine['when']}. Radial kernel, float64, CPU seconds of `fit` on "
+        provenance.machines(results),
+        "Radial kernel, float64, CPU seconds of `fit` on "
         "one thread, median of interleaved rounds, fewer for an entrant that has used up "
         f"{ENOUGH:g} s; 1 GiB of cache. All solvers stop where the KKT conditions are met to "
         f"{results['tol']:g}, in this library's scale: margins of 1, so the tolerance of the paper "
@@ -207,6 +203,18 @@ def _entries(results: Record, machines: tuple[str, ...]) -> Iterator[tuple[list[
         if record := race.get(f"{name}/{machine}/{level}"):
             cells = [f"{name} ({record['n']:,}, {record['k']})", machine.upper()]
             yield [*cells, f"{record['C']:g}", f"{record['gamma']:g}"], record
+
+
+def _origins(results: Record, machines: tuple[str, ...]) -> str:
+    """Where the entries of some machines come from."""
+    return provenance.note(
+        results,
+        (
+            (key.partition("/")[0], record)
+            for key, record in results["race"].items()
+            if key.split("/")[1] in machines
+        ),
+    )
 
 
 def _sequential(results: Record) -> str:
@@ -230,7 +238,8 @@ def _sequential(results: Record) -> str:
         "of it for LLW on the larger sets. Beside both the default, by the same rule. The gaps are "
         "those at the end."
     )
-    return f"## S2DO against SMO\n\n{text}\n\n{table(head, rows)}"
+    origins = _origins(results, ("ww", "llw"))
+    return f"## S2DO against SMO\n\n{text}\n\n{table(head, rows)}\n\n{origins}"
 
 
 def _crammer_singer(results: Record) -> str:
@@ -244,7 +253,8 @@ def _crammer_singer(results: Record) -> str:
     head = ["data (n, k)", "C", "γ", "SMO steps", "crammer-singer steps", "its kernel rows"]
     head += ["SMO s", "crammer-singer s", "blocks s"]
     text = "SMO and S2DO are the same for CS: two variables of one example."
-    return f"## Crammer–Singer\n\n{text}\n\n{table(head, rows)}"
+    origins = _origins(results, ("cs",))
+    return f"## Crammer–Singer\n\n{text}\n\n{table(head, rows)}\n\n{origins}"
 
 
 def _versions(results: Record) -> str:
@@ -260,7 +270,8 @@ def _versions(results: Record) -> str:
         "passes. Each line adds to the one above; the last is the default."
     )
     head = ["", "CPU s", "steps", "kernel rows", "violation"]
-    return f"## Crammer and Singer's versions\n\n{text}\n\n{table(head, rows)}"
+    origins = provenance.note(results, results["switches"].items())
+    return f"## Crammer and Singer's versions\n\n{text}\n\n{table(head, rows)}\n\n{origins}"
 
 
 def _grid(results: Record) -> str:
@@ -275,7 +286,8 @@ def _grid(results: Record) -> str:
         return ""
     head = ["selection", *(f"cooling {cooling}" for cooling in COOLINGS)]
     text = "The same problem, with the cache: CPU seconds (steps, kernel rows)."
-    return f"## Its switches\n\n{text}\n\n{table(head, rows)}"
+    origins = provenance.note(results, results["switches"].items())
+    return f"## Its switches\n\n{text}\n\n{table(head, rows)}\n\n{origins}"
 
 
 def _cell(record: Record | None) -> str:
@@ -313,8 +325,13 @@ def main() -> None:
     parser.add_argument("--datasets", nargs="+", choices=SETTINGS, default=list(SETTINGS))
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=25.0, help="about the most for one fit")
+    add_options(parser)
     options = parser.parse_args()
-    bench = Bench(options)
+    results = open_results("kernel_papers", options)
+    if options.report:
+        results.write_page(report(results.content))
+        return
+    bench = Bench(options, results)
     for name in options.datasets:
         bench.race(name)
         if name == SWITCHED:

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.provenance import Results, machines, note
 from benchmarks.report import table
-from benchmarks.timing import read_json
 
-# Published CPU seconds on one machine: SVC of scikit-learn, and Shark's machines.
-PUBLISHED: dict[str, dict[str, float]] = {
+# CPU seconds that this project measured once, all on one machine: SVC of scikit-learn, and Shark's
+# machines.
+MEASURED: dict[str, dict[str, float]] = {
     "satimage": {"SVC": 0.18, "ww": 4.1, "cs": 2.2, "llw": 35.7},
     "usps": {"SVC": 0.81, "ww": 11.3, "cs": 7.6},
     "mnist 5k": {"SVC": 2.2, "ww": 17.0, "cs": 13.1},
@@ -20,25 +21,28 @@ PUBLISHED: dict[str, dict[str, float]] = {
 MACHINES = ("ww", "cs", "llw")
 
 
-def write(folder: Path) -> None:
+def write(stored: Results) -> None:
     """Write ``kernel.md`` and ``kernel.png`` beside ``kernel.json``."""
-    results = read_json(folder / "kernel.json")
-    machine = results.get("environment", {})
+    results = stored.content
     sections = [
         "# Kernel machines",
-        f"`python -m benchmarks.kernel`: {machine.get('cpu')}, {machine.get('cores')} cores, "
-        f"commit {machine.get('commit')}, {machine.get('when')}. Radial kernel, float32 (SVC: "
-        "float64), CPU seconds of `fit` on one thread, median of interleaved rounds. polymargin "
-        "stops at a relative duality gap of 1e-3, the others at their default tolerance of 1e-3 on "
-        "the KKT conditions.",
+        machines(results),
+        "Radial kernel, float32 (SVC: float64), CPU seconds of `fit` on one thread, median of "
+        "interleaved rounds. polymargin stops at a relative duality gap of 1e-3, the others at "
+        "their default tolerance of 1e-3 on the KKT conditions.",
         _race(results),
         _shark(results),
         _mnist(results),
         _prediction(results),
         _gaps(results),
-        _growth(results, folder),
+        _growth(results, stored.path.parent),
     ]
-    (folder / "kernel.md").write_text("\n\n".join(filter(None, sections)) + "\n")
+    stored.write_page("\n\n".join(filter(None, sections)) + "\n")
+
+
+def _noted(results: dict[str, Any], part: str, title: str, body: str) -> str:
+    """A section, and below it the origins of its part of the records."""
+    return f"## {title}\n\n{body}\n\n{note(results, results[part].items())}"
 
 
 def _median(record: dict[str, Any], key: str) -> float | None:
@@ -60,21 +64,21 @@ def _race(results: dict[str, Any]) -> str:
         rows.append(row)
     head = ["data (n)", "WW s", "CS s", "LLW s", "SVC s", "intelex s", "SVC / WW"]
     head += ["WW %", "CS %", "LLW %", "SVC %"]
-    return "## Beside one-vs-one\n\n" + table(head, rows) if rows else ""
+    return _noted(results, "race", "Beside one-vs-one", table(head, rows)) if rows else ""
 
 
 def _shark(results: dict[str, Any]) -> str:
     rows = []
-    for name, published in PUBLISHED.items():
+    for name, measured in MEASURED.items():
         record = results.get("race", {}).get(name)
         if record is None:
             continue
-        scale = (_median(record, "SVC") or 0.0) / published["SVC"]
+        scale = (_median(record, "SVC") or 0.0) / measured["SVC"]
         for machine in MACHINES:
             mine = _median(record, f"polymargin/{machine}")
-            if machine not in published or mine is None:
+            if machine not in measured or mine is None:
                 continue
-            shark = published[machine] * scale
+            shark = measured[machine] * scale
             goal = 20 if name == "letter 5k" or (name, machine) == ("satimage", "llw") else 10
             ratio = shark / mine
             row = [name, machine.upper(), _figure(mine), _figure(shark), _figure(ratio)]
@@ -82,8 +86,9 @@ def _shark(results: dict[str, Any]) -> str:
     if not rows:
         return ""
     text = (
-        "Shark cannot be installed here: its published seconds over SVC's, from one machine, times "
-        "SVC's seconds above. Letter: WW and LLW had not converged at the published time."
+        "Shark is not run by this command: its seconds over SVC's, both measured once for this "
+        "project on one machine, times SVC's seconds above; `MEASURED` in `kernel_report.py` has "
+        "them. Letter: WW and LLW had not converged at that time."
     )
     head = [
         "data",
@@ -94,7 +99,7 @@ def _shark(results: dict[str, Any]) -> str:
         "target",
         "reached",
     ]
-    return f"## Against Shark\n\n{text}\n\n{table(head, rows)}"
+    return _noted(results, "race", "Against Shark", f"{text}\n\n{table(head, rows)}")
 
 
 def _mnist(results: dict[str, Any]) -> str:
@@ -120,7 +125,7 @@ def _mnist(results: dict[str, Any]) -> str:
         "WW, C = 5, γ = 0.02, two threads. Peak memory is that above the input; the bound is the "
         "cache, three times the input and n k values."
     )
-    return f"## MNIST, 60,000 rows\n\n{text}\n\n{table(head, rows)}"
+    return _noted(results, "mnist", "MNIST, 60,000 rows", f"{text}\n\n{table(head, rows)}")
 
 
 def _prediction(results: dict[str, Any]) -> str:
@@ -133,7 +138,7 @@ def _prediction(results: dict[str, Any]) -> str:
     ]
     head = ["", "support vectors", "CPU s"]
     text = "The 10,000 test rows of mnist, models of 10,000 training rows, one thread."
-    return f"## Prediction\n\n{text}\n\n{table(head, rows)}"
+    return _noted(results, "prediction", "Prediction", f"{text}\n\n{table(head, rows)}")
 
 
 def _gaps(results: dict[str, Any]) -> str:
@@ -149,11 +154,13 @@ def _gaps(results: dict[str, Any]) -> str:
     ]
     head = ["data", "machine", "gap", "reached", "passes", "CPU s"]
     text = "Asked for are 1e-6 of WW, CS and LLW and 1e-4 of the others, in double precision."
-    return f"## How small the gap gets\n\n{text}\n\n{table(head, rows)}" if rows else ""
+    if not rows:
+        return ""
+    return _noted(results, "gaps", "How small the gap gets", f"{text}\n\n{table(head, rows)}")
 
 
 def _growth(results: dict[str, Any], folder: Path) -> str:
-    figures = results.get("growth", {})
+    figures = {key: record["cpu"] for key, record in results.get("growth", {}).items()}
     if not figures:
         return ""
     from matplotlib.figure import Figure
@@ -176,7 +183,7 @@ def _growth(results: dict[str, Any], folder: Path) -> str:
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(True, color="#e3e7ec")
     figure.savefig(folder / "kernel.png")
-    return "## Growth\n\n![seconds over rows and classes](kernel.png)"
+    return _noted(results, "growth", "Growth", "![seconds over rows and classes](kernel.png)")
 
 
 def _figure(value: float | None) -> str:

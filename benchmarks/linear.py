@@ -9,8 +9,6 @@ after every data set, entry by entry, so that a part can be run again by itself.
 from __future__ import annotations
 
 import argparse
-import shlex
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -20,17 +18,18 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from benchmarks import calibration, optima, plots, report
+from benchmarks import calibration, plots, report
 from benchmarks.datasets import CACHE, SPECS, Dataset, load
 from benchmarks.objective import Objective, suboptimality
+from benchmarks.optima import Optima
+from benchmarks.provenance import RESULTS, Results, add_options, open_results
 from benchmarks.solvers import sklearn as sklearn_solver
 from benchmarks.solvers.base import Solver
 from benchmarks.solvers.liblinear import SOLVER_TYPE, Liblinear
 from benchmarks.solvers.polymargin import Polymargin, available
-from benchmarks.timing import environment, now, read_json, timed, write_json
+from benchmarks.timing import now, timed
 from benchmarks.worker import measure
 
-RESULTS = Path(__file__).resolve().parent / "results"
 TOL = 1e-3
 C = 1.0
 RACES = ("cs", "ww", "llw", "ovr")
@@ -54,16 +53,13 @@ class Entrant:
 class Race:
     """One run of the command over some data sets and parts."""
 
-    def __init__(self, options: argparse.Namespace) -> None:
+    def __init__(self, options: argparse.Namespace, stored: Results) -> None:
         self.options = options
-        self.path = options.out / "linear.json"
-        self.results = read_json(self.path)
+        self.stored = stored
+        self.results = stored.content
+        self.optima = Optima(open_results("optima", options, stored.path.parent))
         self.ours = available()
-        self.environment = environment()
-        stamp = f"{self.environment['commit'] or 'uncommitted'}-{now()}"
-        self.results.setdefault("environments", {})[stamp] = self.environment
-        self.results.update(command=options.command, tol=TOL, C=C)
-        self.stamp = stamp
+        self.results.update(tol=TOL, C=C)
 
     def run(self) -> None:
         for name in self.options.datasets:
@@ -75,15 +71,11 @@ class Race:
             for part in ("threads", "memory", "curves", "sklearn"):
                 if part in self.options.only:
                     getattr(self, part)(data)
-            stamps = report.environments_used(self.results)
-            stored = self.results["environments"]
-            self.results["environments"] = {s: e for s, e in stored.items() if s in stamps}
-            write_json(self.path, self.results)
-            self.results["environments"] = stored
+            self.stored.write()
 
     def keep(self, part: str, dataset: str, key: str, record: dict[str, Any]) -> None:
-        record.update(environment=self.stamp, when=now())
-        self.results.setdefault(part, {}).setdefault(dataset, {})[key] = record
+        signed = self.stored.sign(record | {"when": now()})
+        self.results.setdefault(part, {}).setdefault(dataset, {})[key] = signed
 
     # -- the interleaved race ---------------------------------------------------------------
 
@@ -96,7 +88,7 @@ class Race:
                 if sum(run["cpu"] for run in runs[entrant.key]) <= self.options.limit:
                     runs[entrant.key].append(_run(entrant, data, seed))
         for entrant in field:
-            optima.improve(data, entrant.machine, C, entrant.key, runs[entrant.key])
+            self.optima.improve(data, entrant.machine, C, entrant.key, runs[entrant.key])
             own = runs[entrant.key]
             self.keep("race", data.name, entrant.key, {"setting": entrant.tol, "runs": own})
             cpu = float(np.median([run["cpu"] for run in own]))
@@ -106,7 +98,7 @@ class Race:
     def entrants(self, data: Dataset, machine: str) -> list[Entrant]:
         if not self.ours and machine not in SOLVER_TYPE:
             return []
-        optimum = optima.optimum(data, machine, C)["primal"]
+        optimum = self.optima.optimum(data, machine, C)["primal"]
         field: list[tuple[Solver, float]] = []
         if self.ours:
             field += [(Polymargin(np.float32), TOL), (Polymargin(np.float64), TOL)]
@@ -129,7 +121,7 @@ class Race:
         eps = calibration.loosest(runs, optimum, TOL)
         record = {"runs": runs, "eps": eps, "optimum": optimum}
         self.keep("calibration", data.name, machine, record)
-        write_json(self.path, self.results)
+        self.stored.write()
         return eps
 
     # -- the other parts --------------------------------------------------------------------
@@ -139,7 +131,7 @@ class Race:
         if not self.ours or data.name not in THREADED:
             return
         for machine in ("cs", "ww"):
-            optimum = optima.optimum(data, machine, C)["primal"]
+            optimum = self.optima.optimum(data, machine, C)["primal"]
             field = [
                 Entrant(str(jobs), machine, Polymargin(np.float32, jobs), TOL, optimum)
                 for jobs in (1, 2)
@@ -166,7 +158,7 @@ class Race:
 
     def curves(self, data: Dataset) -> None:
         """Objective and gap over CPU seconds for Crammer–Singer."""
-        optimum = optima.optimum(data, "cs", C)["primal"]
+        optimum = self.optima.optimum(data, "cs", C)["primal"]
         objective = Objective(data, "cs", C)
         record: dict[str, Any] = {"optimum": optimum}
         for dtype, tol in ((np.float32, 1e-4), (np.float64, 1e-5)) if self.ours else ():
@@ -194,7 +186,7 @@ class Race:
         tol, limit = sklearn_solver.DEFAULT_TOL, self.options.sklearn_limit
         record = measure("sklearn", data.name, "cs", tol, C, limit=limit)
         if "primal" in record:
-            optimum = optima.optimum(data, "cs", C)["primal"]
+            optimum = self.optima.optimum(data, "cs", C)["primal"]
             record["suboptimality"] = suboptimality(record["primal"], optimum)
         self.keep("sklearn", data.name, "cs", record)
         console.print(f"scikit-learn: {_brief(record, 'cpu', 1)} s")
@@ -237,24 +229,23 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--recalibrate", action="store_true", help="search LIBLINEAR's -e anew")
     parser.add_argument("--limit", type=float, default=600.0, help="seconds per entrant (600)")
     parser.add_argument("--sklearn-limit", type=float, default=120.0, help="seconds (120)")
-    parser.add_argument("--report", action="store_true", help="tables and plots only, run nothing")
     parser.add_argument("--out", type=Path, default=None, help="folder of the results")
+    add_options(parser)
     options = parser.parse_args(arguments)
     options.datasets = options.datasets or list(QUICK if options.quick else SPECS)
     options.repeats = options.repeats or (1 if options.quick else 5)
     options.out = options.out or (CACHE / "quick" if options.quick else RESULTS)
-    words = sys.argv[1:] if arguments is None else arguments
-    options.command = shlex.join(["python", "-m", "benchmarks.linear", *words])
     return options
 
 
 def main() -> None:
     options = parse()
+    results = open_results("linear", options, options.out)
     if not options.report:
-        Race(options).run()
-    report.write(options.out)
-    plots.write(options.out)
-    console.print(f"written: {options.out}/linear.md, linear.json and plots")
+        Race(options, results).run()
+    report.write(results)
+    plots.write(results.path.parent)
+    console.print(f"written: {results.path.parent}/linear.md, linear.json and plots")
 
 
 if __name__ == "__main__":

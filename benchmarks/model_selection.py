@@ -7,19 +7,20 @@ or refit, on one thread, and take turns; the median of the CPU seconds counts.
 
 from __future__ import annotations
 
+import argparse
 import statistics
 from typing import Any
 
 import numpy as np
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
-from benchmarks.datasets import ROOT, load
+from benchmarks.datasets import load
+from benchmarks.provenance import add_options, machines, note, open_results
 from benchmarks.report import table
-from benchmarks.timing import environment, timed, write_json
+from benchmarks.timing import timed
 from polymargin import KernelSVM
 from polymargin.model_selection import nested_grid_search
 
-RESULTS = ROOT / "benchmarks" / "results"
 N_ROWS = 1500
 N_FOLDS = 5
 ROUNDS = 3
@@ -77,10 +78,10 @@ def race(dataset: str, kernel: str, log2_gamma: tuple[int, int, int]) -> dict[st
     }
 
 
-def report(results: dict[str, Any]) -> str:
+def report(content: dict[str, Any]) -> str:
     """The stored searches as a page."""
     rows = []
-    for key, r in results["searches"].items():
+    for key, r in content["searches"].items():
         ours, theirs = (statistics.median(times) for times in r["seconds"].values())
         rows.append(
             [
@@ -96,13 +97,13 @@ def report(results: dict[str, Any]) -> str:
         )
     head = ["data", "kernel", "fits", "GridSearchCV s", "nested_grid_search s", "ratio"]
     head += ["its best accuracy", "ours", "largest difference at a point"]
-    machine = results["environment"]
     return "\n".join(
         [
             "# Grid search",
             "",
-            f"`python -m benchmarks.model_selection`: {machine['cpu']}, commit",
-            f"{machine['commit']}. `KernelSVM` (ww, tol 1e-3) on {N_ROWS:,} rows, {N_FOLDS} folds,",
+            machines(content),
+            "",
+            f"`KernelSVM` (ww, tol 1e-3) on {N_ROWS:,} rows, {N_FOLDS} folds,",
             f"six values of C from 2^{LOG2_C[0]} to 2^{LOG2_C[1]} and six of gamma. CPU seconds on",
             f"one thread, median of {ROUNDS}, both taking turns on a machine in use. Accuracies at",
             "a point differ because the fits stop at a gap of 1e-3, warm and cold ones not at the",
@@ -114,19 +115,27 @@ def report(results: dict[str, Any]) -> str:
             "",
             table(head, rows),
             "",
+            note(content, content["searches"].items()),
+            "",
         ]
     )
 
 
 def main() -> None:
     """Race, store after each search, write the page."""
-    results: dict[str, Any] = {"searches": {}, "environment": environment()}
-    for (dataset, kernel), log2_gamma in SEARCHES.items():
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.model_selection", description=__doc__
+    )
+    add_options(parser)
+    options = parser.parse_args()
+    results = open_results("model_selection", options)
+    searches = results.content.setdefault("searches", {})
+    for (dataset, kernel), log2_gamma in () if options.report else SEARCHES.items():
         key = f"{dataset}/{kernel}"
-        results["searches"][key] = race(dataset, kernel, log2_gamma)
-        print(key, results["searches"][key], flush=True)
-        write_json(RESULTS / "model_selection.json", results)
-        (RESULTS / "model_selection.md").write_text(report(results))
+        searches[key] = results.sign(race(dataset, kernel, log2_gamma))
+        print(key, searches[key], flush=True)
+        results.write()
+    results.write_page(report(results.content))
 
 
 if __name__ == "__main__":

@@ -7,17 +7,17 @@ LIBLINEAR at ever smaller -e stands in, or adds to it, where it has the machine.
 
 from __future__ import annotations
 
-from pathlib import Path
+import copy
 from typing import Any
 
 from benchmarks.datasets import Dataset
 from benchmarks.objective import Objective
+from benchmarks.provenance import RESULTS, Results
 from benchmarks.solvers.liblinear import SOLVER_TYPE, Liblinear
 from benchmarks.solvers.polymargin import Polymargin, available
 from benchmarks.solvers.sklearn import Sklearn
-from benchmarks.timing import now, read_json, timed, write_json
+from benchmarks.timing import now, read_json, timed
 
-PATH = Path(__file__).resolve().parent / "results" / "optima.json"
 GOOD = 1e-5  # relative bracket that needs no further work
 TIGHT = 1e-6
 BUDGET = 240.0  # seconds that one more run may take, by prediction
@@ -25,24 +25,51 @@ BUDGET = 240.0  # seconds that one more run may take, by prediction
 Entry = dict[str, Any]
 
 
-def optimum(data: Dataset, machine: str, C: float = 1.0, ours: bool = True) -> Entry:
-    """The entry of this problem; made, or made better with LinearSVM, when its bracket is wide."""
-    key = f"{data.name}/{machine}/C={C:g}"
-    entry = read_json(PATH).get(key, {})
-    tried = entry.setdefault("tried", [])
-    if ours and available() and "polymargin" not in tried and bracket(entry) > GOOD:
-        _polymargin(entry, data, machine, C)
-        tried.append("polymargin")
-    if machine in SOLVER_TYPE and "liblinear" not in tried and bracket(entry) > GOOD:
-        _liblinear(entry, data, machine, C)
-        tried.append("liblinear")
-    if machine == "ovr" and "sklearn" not in tried and bracket(entry) > GOOD:
-        _sklearn(entry, data, machine, C)
-        tried.append("sklearn")
-    if "primal" not in entry:
-        raise LookupError(f"no solver at hand for the optimum of {key}")
-    write_json(PATH, {**read_json(PATH), key: entry})
-    return entry
+class Optima:
+    """The entries in a file; where it has none, those of ``results/`` are taken over."""
+
+    def __init__(self, stored: Results) -> None:
+        self.stored = stored
+        if not stored.content:
+            stored.content |= read_json(RESULTS / "optima.json")
+
+    def optimum(self, data: Dataset, machine: str, C: float = 1.0) -> Entry:
+        """The entry of this problem, made or made better when its bracket is wide."""
+        key = _key(data, machine, C)
+        entry = copy.deepcopy(self.stored.content.get(key, {}))
+        tried = entry.setdefault("tried", [])
+        if available() and "polymargin" not in tried and bracket(entry) > GOOD:
+            _polymargin(entry, data, machine, C)
+            tried.append("polymargin")
+        if machine in SOLVER_TYPE and "liblinear" not in tried and bracket(entry) > GOOD:
+            _liblinear(entry, data, machine, C)
+            tried.append("liblinear")
+        if machine == "ovr" and "sklearn" not in tried and bracket(entry) > GOOD:
+            _sklearn(entry, data, machine, C)
+            tried.append("sklearn")
+        if "primal" not in entry:
+            raise LookupError(f"no solver at hand for the optimum of {key}")
+        self._keep(key, entry)
+        return entry
+
+    def improve(
+        self, data: Dataset, machine: str, C: float, who: str, runs: list[dict[str, Any]]
+    ) -> None:
+        """Take over a lower primal that a run of the race met."""
+        key = _key(data, machine, C)
+        entry = copy.deepcopy(self.stored.content[key])
+        for run in runs:
+            offer(entry, f"a run of {who} in the race", run["primal"])
+        self._keep(key, entry)
+
+    def _keep(self, key: str, entry: Entry) -> None:
+        if entry != self.stored.content.get(key):
+            self.stored.content[key] = self.stored.sign(entry)
+            self.stored.write()
+
+
+def _key(data: Dataset, machine: str, C: float) -> str:
+    return f"{data.name}/{machine}/C={C:g}"
 
 
 def bracket(entry: Entry) -> float:
@@ -61,17 +88,6 @@ def offer(entry: Entry, how: str, primal: float, dual: float | None = None) -> N
     entry["bracket"] = bracket(entry) if "dual" in entry else None
     if "dual" in entry and entry["bracket"] < -1e-7:
         raise ArithmeticError(f"dual above primal: {entry}")
-
-
-def improve(data: Dataset, machine: str, C: float, who: str, runs: list[dict[str, Any]]) -> None:
-    """Take over a lower primal that a run of the race met."""
-    key = f"{data.name}/{machine}/C={C:g}"
-    entry = read_json(PATH)[key]
-    before = dict(entry)
-    for run in runs:
-        offer(entry, f"a run of {who} in the race", run["primal"])
-    if entry != before:
-        write_json(PATH, {**read_json(PATH), key: entry})
 
 
 def _polymargin(entry: Entry, data: Dataset, machine: str, C: float) -> None:

@@ -1,7 +1,8 @@
-"""Published seconds of solvers that cannot be installed here, and the targets of the race.
+"""Seconds of Walrus, which this command does not run, and the targets of the race.
 
-The seconds come from another machine and serve as proportions only: Walrus over LIBLINEAR there,
-times LIBLINEAR measured here, stands for Walrus here.
+This project measured them once, Walrus and LIBLINEAR on one machine, whose load moved them by up
+to 1.8 times. They serve as proportions only: Walrus over LIBLINEAR there, times LIBLINEAR measured
+here, stands for Walrus here.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Published:
+class Measured:
     """CPU seconds to a relative gap of 1e-3 at C = 1; None where it was not reached."""
 
     liblinear_cs: float
@@ -18,15 +19,15 @@ class Published:
     note: str = ""
 
 
-PUBLISHED: dict[str, Published] = {
-    "news20": Published(0.92, 1.05),
-    "wordnet45": Published(2.2, 8.0),
-    "clinc150": Published(0.50, 2.8),
-    "onet": Published(6.5, None, "gap 0.37 at 20 s"),
-    "satimage": Published(0.032, 0.092),
-    "letter": Published(0.15, 1.74),
-    "mnist": Published(40.8, None, "gap 0.28 at 25 s"),
-    "usps": Published(9.3, None, "gap 5e-2 at 15 s"),
+MEASURED: dict[str, Measured] = {
+    "news20": Measured(0.92, 1.05),
+    "wordnet45": Measured(2.2, 8.0),
+    "clinc150": Measured(0.50, 2.8),
+    "onet": Measured(6.5, None, "gap 0.37 at 20 s"),
+    "satimage": Measured(0.032, 0.092),
+    "letter": Measured(0.15, 1.74),
+    "mnist": Measured(40.8, None, "gap 0.28 at 25 s"),
+    "usps": Measured(9.3, None, "gap 5e-2 at 15 s"),
 }
 
 TEXT = frozenset({"news20", "ohsumed23", "wordnet45", "clinc150", "onet"})
@@ -51,10 +52,10 @@ def target(race: str, dataset: str) -> float | None:
 
 def walrus_seconds(dataset: str, liblinear_now: float) -> float | None:
     """Walrus's seconds carried over to this machine by LIBLINEAR's."""
-    published = PUBLISHED.get(dataset)
-    if published is None or published.walrus_ww is None:
+    measured = MEASURED.get(dataset)
+    if measured is None or measured.walrus_ww is None:
         return None
-    return published.walrus_ww / published.liblinear_cs * liblinear_now
+    return measured.walrus_ww / measured.liblinear_cs * liblinear_now
 
 
 def memory_bound(n: int, d: int, k: int, itemsize: int) -> float:

@@ -25,14 +25,13 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import LinearSVC
 
 from benchmarks import planted_labels_report
-from benchmarks.datasets import ROOT, load
+from benchmarks.datasets import load
 from benchmarks.error_rates import stratified
-from benchmarks.timing import environment, now, read_json, write_json
+from benchmarks.provenance import add_options, open_results
 from polymargin import KernelSVM, LinearSVM
 from polymargin._simd import core
 from polymargin.inspect import suspicious_labels
 
-RESULTS = ROOT / "benchmarks" / "results"
 SHARE = 0.02
 FOLDS = 5
 SEED = 0
@@ -208,27 +207,27 @@ def run(experiment: Experiment) -> dict[str, Any]:
         "n": len(planted.y),
         "planted": int(planted.wrong.sum()),
         "k": len(np.unique(planted.truth)),
-        "at": now(),
         "entrants": entrants,
     }
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.planted_labels", description=__doc__
+    )
     names = [experiment.name for experiment in EXPERIMENTS]
     parser.add_argument("--experiments", nargs="+", choices=names, default=names)
-    parser.add_argument("--report", action="store_true", help="table and figure only")
+    add_options(parser)
     options = parser.parse_args()
-    path = RESULTS / "planted_labels.json"
-    results = read_json(path) or {"experiments": {}}
+    results = open_results("planted_labels", options)
+    experiments = results.content.setdefault("experiments", {})
     for experiment in EXPERIMENTS:
         if experiment.name in options.experiments and not options.report:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)  # the gap is in the results
-                results["experiments"][experiment.name] = run(experiment)
-            results["environment"] = environment()
-            write_json(path, results)
-    planted_labels_report.write(RESULTS)
+                experiments[experiment.name] = results.sign(run(experiment))
+            results.write()
+    planted_labels_report.write(results)
 
 
 if __name__ == "__main__":

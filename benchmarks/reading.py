@@ -8,6 +8,7 @@ memory is measured in a process of its own.
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import json
 import lzma
@@ -23,10 +24,10 @@ from typing import Any
 from sklearn.datasets import load_svmlight_file
 
 from benchmarks.datasets import ROOT, data_folder
+from benchmarks.provenance import add_options, machines, note, open_results
 from benchmarks.report import table
-from benchmarks.timing import environment, timed, write_json
+from benchmarks.timing import timed
 
-RESULTS = ROOT / "benchmarks" / "results"
 DATASETS = ("letter", "wordnet45", "news20", "mnist")
 PACKINGS = ("plain", "gz", "xz")
 ROUNDS = 5
@@ -106,9 +107,12 @@ def peak_memory(entrant: str, file: Path, folder: Path) -> dict[str, int]:
     return json.loads(answer.stdout)
 
 
-def report(cases: list[dict[str, Any]], machine: dict[str, Any]) -> str:
+def report(content: dict[str, Any]) -> str:
     """The measured times as a page."""
     speeds, memory = [], []
+    stored = content["cases"]
+    keys = (f"{name}/{packing}" for name in DATASETS for packing in PACKINGS)
+    cases = [stored[key] for key in keys if key in stored]
     for case in cases:
         ours, peer = case["seconds"]["polymargin"], case["seconds"]["scikit-learn"]
         two = case["seconds"]["polymargin, 2 threads"]
@@ -137,37 +141,44 @@ def report(cases: list[dict[str, Any]], machine: dict[str, Any]) -> str:
     head += ["wall s, 2 threads", "CPU ratio", "wall ratio", "wall ratio, 2 threads"]
     head += [f"{TARGET:g} times"]
     bound = f"{MEMORY_TARGET:g} x matrix + {BUFFER >> 20} MiB"
+    origins = note(content, ((case["dataset"], case) for case in cases))
     return "\n".join(
         [
             "# Reading svmlight files",
             "",
-            f"`python -m benchmarks.reading`: {machine['cpu']}, {machine['cores']} cores, commit "
-            f"{machine['commit']}, median of {ROUNDS} rounds.",
+            machines(content),
             "",
-            "`polymargin.readers.read` on one thread and on two beside scikit-learn",
-            f"{machine['versions']['scikit-learn']}'s `load_svmlight_file` on the same training",
-            "parts, which lie in the page cache. Packed files: both unpack with zlib and liblzma,",
-            "so that the ratio is bounded by what unpacking takes.",
+            "`polymargin.readers.read` on one thread and on two beside scikit-learn's",
+            "`load_svmlight_file` on the same training parts, which lie in the page cache; median",
+            f"of {ROUNDS} rounds. Packed files: both unpack with zlib and liblzma, so that the",
+            "ratio is bounded by what unpacking takes.",
             "",
             table(head, speeds),
+            "",
+            origins,
             "",
             "Peak of the resident set above what it was before the call, in a process of its own,",
             "and the bytes of the matrix: float64 values, 32-bit indices, 64-bit row borders.",
             "",
             table(["data", "reader", "matrix MB", "peak MB", "peak / matrix", bound], memory),
             "",
+            origins,
+            "",
         ]
     )
 
 
 def main() -> None:
-    """Unpack, measure, write."""
-    names = sys.argv[1:] or list(DATASETS)
-    machine = environment()
-    cases: list[dict[str, Any]] = []
+    """Unpack, measure, store after each file, write the page."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.reading", description=__doc__)
+    parser.add_argument("datasets", nargs="*", metavar="NAME", help=", ".join(DATASETS))
+    add_options(parser)
+    options = parser.parse_args()
+    results = open_results("reading", options)
+    cases = results.content.setdefault("cases", {})
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        for name in names:
+        for name in () if options.report else options.datasets or DATASETS:
             files = unpack(name, folder)
             for packing in PACKINGS:
                 file = files[packing]
@@ -179,11 +190,10 @@ def main() -> None:
                 }
                 if packing == "plain":
                     case["memory"] = {e: peak_memory(e, file, folder) for e in ENTRANTS}
-                cases.append(case)
-    page = report(cases, machine)
-    if names == list(DATASETS):
-        write_json(RESULTS / "reading.json", {"environment": machine, "cases": cases})
-        (RESULTS / "reading.md").write_text(page)
+                cases[f"{name}/{packing}"] = results.sign(case)
+                results.write()
+    page = report(results.content)
+    results.write_page(page)
     sys.stdout.write(page)
 
 

@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.peers import PUBLISHED, memory_bound, target, walrus_seconds
-from benchmarks.timing import read_json
+from benchmarks import provenance
+from benchmarks.peers import MEASURED, memory_bound, target, walrus_seconds
 
 OURS = ("polymargin-float32", "polymargin-float64")
 NONE = "—"
 Results = dict[str, Any]
 
 
-def write(folder: Path) -> None:
+def write(stored: provenance.Results) -> None:
     """Write ``linear.md`` beside ``linear.json``."""
-    results = read_json(folder / "linear.json")
+    results = stored.content
     sections = [
         _head(results),
         _against(results, "cs", "Crammer–Singer against LIBLINEAR -s 4"),
@@ -28,9 +28,9 @@ def write(folder: Path) -> None:
         _threads(results),
         _memory(results),
         _sklearn(results),
-        _plots(folder),
+        _plots(results, stored.path.parent),
     ]
-    (folder / "linear.md").write_text("\n\n".join(filter(None, sections)) + "\n")
+    stored.write_page("\n\n".join(filter(None, sections)) + "\n")
 
 
 def seconds(results: Results, dataset: str, key: str, field: str = "cpu") -> float | None:
@@ -88,16 +88,7 @@ def verdict(
 
 
 def _head(results: Results) -> str:
-    lines = ["# Linear machines", f"Made by `{results['command']}`."]
-    used = environments_used(results)
-    for stamp, env in results["environments"].items():
-        if stamp in used:
-            versions = ", ".join(f"{name} {v}" for name, v in env["versions"].items() if v)
-            lines.append(
-                f"- {stamp}: {env['cpu']}, {env['cores']} cores, {', '.join(env['simd'])},"
-                f" {env['memory_gib']} GiB, {env['system']}, Python {env['python']}, {versions}"
-            )
-    lines.append(
+    text = (
         f"CPU seconds of training alone, one thread, C = {results['C']:g}, no bias, margin 1;"
         f" median of interleaved runs. polymargin stops at a relative duality gap of"
         f" {results['tol']:g}; LIBLINEAR runs at the loosest -e of a fixed grid whose primal is"
@@ -105,15 +96,18 @@ def _head(results: Results) -> str:
         " in double precision, for both. A ratio is the peer's seconds over polymargin's: above 1"
         " polymargin is faster; in brackets where one of the two is outside the tolerance."
     )
-    return "\n\n".join(lines)
+    return f"# Linear machines\n\n{provenance.machines(results)}\n\n{text}"
 
 
-def environments_used(results: Results) -> set[str]:
-    used: set[str] = set()
-    for part in ("race", "threads", "memory", "curves", "sklearn"):
-        for records in results.get(part, {}).values():
-            used |= {record["environment"] for record in records.values()}
-    return used
+def _noted(results: Results, part: str, machines: tuple[str, ...], title: str, body: str) -> str:
+    """A section, and below it the origins of its records."""
+    rows = (
+        (dataset, record)
+        for dataset in _names(results, part)
+        for key, record in results[part][dataset].items()
+        if key.partition("/")[0] in machines
+    )
+    return f"## {title}\n\n{body}\n\n{provenance.note(results, rows)}"
 
 
 def _names(results: Results, part: str) -> list[str]:
@@ -154,7 +148,7 @@ def _against(results: Results, machine: str, title: str) -> str:
         return ""
     head = ["data (n × d, k)", "-e", "LIBLINEAR s", "float32 s", "float64 s", "ratio float32"]
     head += ["ratio float64", "target", "reached", "subopt. LIBLINEAR", "subopt. float32"]
-    return f"## {title}\n\n" + table(head, rows)
+    return _noted(results, "race", (machine,), title, table(head, rows))
 
 
 def _weston_watkins(results: Results) -> str:
@@ -167,7 +161,7 @@ def _weston_watkins(results: Results) -> str:
         walrus = None if peer is None else walrus_seconds(name, peer)
         lead = ratio(walrus, ours[0])
         good = valid(results, name, "ww/polymargin-float32")
-        note = PUBLISHED[name].note if name in PUBLISHED else ""
+        note = MEASURED[name].note if name in MEASURED else ""
         rows.append(
             [
                 _shape(results, name),
@@ -183,10 +177,12 @@ def _weston_watkins(results: Results) -> str:
     head = ["data (n × d, k)", "float32 s", "float64 s", "Walrus s, by proportion", "ratio"]
     head += ["target", "reached", "subopt. float32"]
     text = (
-        "Walrus cannot be installed here: its published seconds over LIBLINEAR's, from one"
-        " machine, times LIBLINEAR's seconds above."
+        "Walrus is not run by this command: its seconds over LIBLINEAR's, both measured once for"
+        " this project on one machine, times LIBLINEAR's seconds above; `benchmarks/peers.py` has"
+        " them. The load of that machine moved seconds by up to 1.8 times."
     )
-    return f"## Weston–Watkins against Walrus\n\n{text}\n\n" + table(head, rows)
+    body = f"{text}\n\n{table(head, rows)}"
+    return _noted(results, "race", ("ww",), "Weston–Watkins against Walrus", body)
 
 
 def _lee_lin_wahba(results: Results) -> str:
@@ -210,7 +206,8 @@ def _lee_lin_wahba(results: Results) -> str:
     if not rows:
         return ""
     head = ["data (n × d, k)", "float32 s", "float64 s", "LLW / WW", "target", "reached"]
-    return "## Lee–Lin–Wahba\n\n" + table([*head, "subopt. float32"], rows)
+    body = table([*head, "subopt. float32"], rows)
+    return _noted(results, "race", ("llw", "ww"), "Lee–Lin–Wahba", body)
 
 
 def _threads(results: Results) -> str:
@@ -235,7 +232,8 @@ def _threads(results: Results) -> str:
     if not rows:
         return ""
     head = ["data, machine", "one thread s", "two threads s", "ratio", "target", "reached"]
-    return "## Two threads (wall seconds)\n\n" + table([*head, "subopt. two threads"], rows)
+    body = table([*head, "subopt. two threads"], rows)
+    return _noted(results, "threads", ("cs", "ww"), "Two threads (wall seconds)", body)
 
 
 def _memory(results: Results) -> str:
@@ -263,7 +261,8 @@ def _memory(results: Results) -> str:
     text = "Each fit in a fresh process: high-water mark of the resident set during the fit, less"
     text += " the resident set before it. The bound is 1.2 (dk + nk) items of four bytes; pages"
     text += " and fixed buffers decide where it is below a few MiB."
-    return f"## Peak memory above the input (MiB)\n\n{text}\n\n" + table(head, rows)
+    body = f"{text}\n\n{table(head, rows)}"
+    return _noted(results, "memory", ("cs", "ww"), "Peak memory above the input (MiB)", body)
 
 
 def _sklearn(results: Results) -> str:
@@ -288,9 +287,12 @@ def _sklearn(results: Results) -> str:
         return ""
     head = ["data (n × d, k)", "LinearSVC s", "over polymargin float32", "over LIBLINEAR above"]
     text = '`LinearSVC(multi_class="crammer_singer")` at its default tolerance, one run.'
-    return f"## scikit-learn\n\n{text}\n\n" + table([*head, "subopt."], rows)
+    body = f"{text}\n\n{table([*head, 'subopt.'], rows)}"
+    return _noted(results, "sklearn", ("cs",), "scikit-learn", body)
 
 
-def _plots(folder: Path) -> str:
+def _plots(results: Results, folder: Path) -> str:
+    """Ratios of the tables above, and the curves with their own origins."""
     names = [name for name in ("ratios.png", "curves.png") if (folder / name).exists()]
-    return "\n\n".join(f"![{name[:-4]}]({name})" for name in names)
+    images = "\n\n".join(f"![{name[:-4]}]({name})" for name in names)
+    return _noted(results, "curves", ("cs",), "Ratios and curves", images) if images else ""

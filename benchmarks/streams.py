@@ -18,11 +18,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks.datasets import ROOT, data_folder
+from benchmarks.datasets import data_folder
+from benchmarks.provenance import Results, add_options, machines, note, open_results
 from benchmarks.report import table
-from benchmarks.timing import environment, write_json
 
-RESULTS = ROOT / "benchmarks" / "results"
 FEATURES = ["--format", "text", "--text-features", "hashing", "--analyzer", "char_wb"]
 FEATURES += ["--ngrams", "1-4", "--hash-bits", "18"]
 PASSES = (1, 3, 5)
@@ -74,57 +73,73 @@ def train(source: Path, folder: Path, C: float, *options: str) -> dict[str, Any]
     return trained | {"accuracy": scored["answer"]["accuracy"], "test_n": scored["answer"]["n"]}
 
 
-def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("-C", type=float, default=1.0)
-    parser.add_argument("--skip-full", action="store_true", help="no full training")
-    options = parser.parse_args(arguments)
+def measure(results: Results, C: float, full: bool) -> None:
+    """Train on streams of growing size, then on the whole in memory; store after each."""
     labels = str(data_folder() / "wordlang18.labels.txt")
-    rows = []
+    results.content |= {"C": C, "rows": []}
+
+    def keep(row: dict[str, Any], how: str) -> None:
+        results.content["rows"].append(results.sign(row | {"how": how}))
+        results.write()
+
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for n_rows in PARTS:
             for passes in PASSES if n_rows is None else (1, 3):
                 source = shuffled_part(folder, n_rows)
                 stream = ["--stream", "--passes", str(passes), "--classes", labels]
-                rows.append(
-                    train(source, folder, options.C, *stream, "--scratch", name)
-                    | {"how": f"stream, {passes} pass{'es' * (passes > 1)}"}
-                )
-                report(rows, options.C)
-        if not options.skip_full:
-            rows.append(train(shuffled_part(folder, None), folder, options.C) | {"how": "full"})
-    report(rows, options.C)
+                trained = train(source, folder, C, *stream, "--scratch", name)
+                keep(trained, f"stream, {passes} pass{'es' * (passes > 1)}")
+        if full:
+            keep(train(shuffled_part(folder, None), folder, C), "full")
 
 
-def report(rows: list[dict[str, Any]], C: float) -> None:
-    write_json(RESULTS / "streams.json", {"environment": environment(), "C": C, "rows": rows})
-    lines = [
-        "# Streams",
-        "",
-        f"`python -m benchmarks.streams -C {C:g}`: wordlang18, WW, character 1- to 4-grams inside "
-        "words hashed to 2^18 features; the command line as a whole, reading and vectorising "
-        "included. Several passes are followed by one more that computes the gap; the peak is that "
-        "of the process, of which Python and its libraries take about 190 MB, the weights 38 MB.",
-        "",
-        table(
-            ["training", "rows", "accuracy", "gap", "CPU s", "wall s", "peak MB"],
-            [
+def report(content: dict[str, Any]) -> str:
+    """The stored rows as a page."""
+    rows = content["rows"]
+    return "\n".join(
+        [
+            "# Streams",
+            "",
+            machines(content),
+            "",
+            f"wordlang18, WW, C = {content['C']:g}, character 1- to 4-grams inside words hashed to",
+            "2^18 features; the command line as a whole, reading and vectorising included. Several",
+            "passes are followed by one more that computes the gap; the peak is that of the",
+            "process, of which Python and its libraries take about 190 MB, the weights 38 MB.",
+            "",
+            table(
+                ["training", "rows", "accuracy", "gap", "CPU s", "wall s", "peak MB"],
                 [
-                    row["how"],
-                    f"{row['answer']['n']:,}",
-                    f"{row['accuracy']:.2%}",
-                    "–" if row["answer"]["gap"] is None else f"{row['answer']['gap']:.1e}",
-                    f"{row['cpu']:.0f}",
-                    f"{row['wall']:.0f}",
-                    f"{row['peak_mb']:.0f}",
-                ]
-                for row in rows
-            ],
-        ),
-        "",
-    ]
-    (RESULTS / "streams.md").write_text("\n".join(lines))
+                    [
+                        row["how"],
+                        f"{row['answer']['n']:,}",
+                        f"{row['accuracy']:.2%}",
+                        "–" if row["answer"]["gap"] is None else f"{row['answer']['gap']:.1e}",
+                        f"{row['cpu']:.0f}",
+                        f"{row['wall']:.0f}",
+                        f"{row['peak_mb']:.0f}",
+                    ]
+                    for row in rows
+                ],
+            ),
+            "",
+            note(content, ((row["how"], row) for row in rows)),
+            "",
+        ]
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.streams", description=__doc__)
+    parser.add_argument("-C", type=float, default=1.0)
+    parser.add_argument("--skip-full", action="store_true", help="no full training")
+    add_options(parser)
+    options = parser.parse_args()
+    results = open_results("streams", options)
+    if not options.report:
+        measure(results, options.C, full=not options.skip_full)
+    results.write_page(report(results.content))
 
 
 if __name__ == "__main__":

@@ -7,14 +7,11 @@ import importlib.metadata
 import json
 import os
 import platform
-import subprocess
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-from benchmarks.datasets import ROOT
 
 PACKAGES = ("polymargin", "liblinear-official", "scikit-learn", "numpy", "scipy")
 
@@ -49,7 +46,6 @@ def environment() -> dict[str, Any]:
         "system": f"{platform.system()} {platform.release()}",
         "python": platform.python_version(),
         "versions": {package: _version(package) for package in PACKAGES},
-        "commit": _commit(),
     }
 
 
@@ -87,9 +83,3 @@ def _version(package: str) -> str | None:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
         return None
-
-
-def _commit() -> str | None:
-    command = ["git", "describe", "--always", "--dirty", "--exclude=*"]
-    answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    return answer.stdout.strip() or None

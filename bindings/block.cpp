@@ -4,7 +4,7 @@
 #include <string>
 
 #include "polymargin/block/example.hpp"
-#include "polymargin/block/registry.hpp"
+#include "polymargin/block/solver.hpp"
 #include "polymargin/machines/registry.hpp"
 #include "rows.hpp"
 
@@ -50,6 +50,7 @@ void bind_block(nb::module_& module) {
         .def_prop_ro("relative", [](const MachineInfo& m) { return m.machine->relative; })
         .def_prop_ro("zero_sum", [](const MachineInfo& m) { return m.machine->zero_sum; })
         .def_prop_ro("simplex", [](const MachineInfo& m) { return m.machine->simplex(); })
+        .def_prop_ro("separable", [](const MachineInfo& m) { return m.machine->separable(); })
         .def_prop_ro("weight_other", [](const MachineInfo& m) { return m.machine->weight_other; })
         .def_prop_ro("weight_own", [](const MachineInfo& m) { return m.machine->weight_own; })
         .def_prop_ro("block_solvers", [](const MachineInfo& m) {

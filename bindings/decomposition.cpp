@@ -2,12 +2,15 @@
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/string.h>
 
+#include <functional>
+#include <memory>
 #include <string>
 
 #include "duals.hpp"
 #include "linear.hpp"
 #include "observer.hpp"
 #include "polymargin/kernel/crammer_singer.hpp"
+#include "polymargin/kernel/one_vs_rest.hpp"
 #include "polymargin/kernel/sequential.hpp"
 #include "polymargin/kernel/two_variables.hpp"
 
@@ -20,10 +23,12 @@ struct DecompositionOptions {
     double tol = 1e-3;
     std::int64_t max_iter = 1000;
     std::string stopping = "gap";
+    bool has_gap = true;
     bool shrinking = true;
     std::string selection = "kkt", cooling = "log";
     bool active_set = true, cached = true;
-    double block_tol = 1e-3;
+    double block_tol = 0;
+    bool record_passes = false;
     std::uint64_t seed = 0;
     std::size_t cache_bytes = 0;
 
@@ -31,7 +36,8 @@ struct DecompositionOptions {
         if (stopping != "gap" && stopping != "kkt") {
             throw nb::value_error("stopping is 'gap' or 'kkt'");
         }
-        return {tol, max_iter, stopping == "kkt" ? Stopping::kkt : Stopping::gap};
+        return {tol, max_iter, stopping == "kkt" ? Stopping::kkt : Stopping::gap, has_gap,
+                record_passes};
     }
 
     CrammerSingerOptions crammer_singer() const {
@@ -67,24 +73,59 @@ struct DecompositionResult {
     bool converged;
 };
 
+// A run of the solver that the options name, and the dual variables it has at any time.
 template <class T>
-DecompositionOutcome run(const DecompositionOptions& options, ScoredDuals<T>& state,
-                         RowCache<T>& rows, const Observer& observer) {
+struct Run {
+    std::function<DecompositionOutcome(const Observer&)> start;
+    std::function<Duals<T>()> duals;
+};
+
+template <class T>
+std::shared_ptr<ScoredDuals<T>> start_state(const KernelProblem<T>& problem, const AnyDuals* warm,
+                                            RowCache<T>& rows) {
+    auto state = std::make_shared<ScoredDuals<T>>(problem, start_duals<T>(problem, warm));
+    if (warm) {
+        const nb::gil_scoped_release release;
+        std::vector<std::uint32_t> all(problem.size());
+        std::iota(all.begin(), all.end(), std::uint32_t{0});
+        state->recompute(all, rows);
+    }
+    return state;
+}
+
+template <class T>
+Run<T> make_run(const DecompositionOptions& options, const KernelProblem<T>& problem,
+                const AnyDuals* warm, RowCache<T>& rows) {
     const DecompositionGoal goal = options.goal();
     if (options.solver == "crammer-singer") {
-        if (!CrammerSinger<T>::defined_for(state.problem().machine)) {
+        const CrammerSingerOptions own = options.crammer_singer();
+        const auto solve = [goal, own, &rows](ScoredDuals<T>& state, const Observer& observer) {
+            CrammerSinger<T> solver(state, rows, own);
+            return decompose(goal, state, solver, observer);
+        };
+        if (OneVsRest<T>::defined_for(problem.machine)) {
+            const auto classes =
+                std::make_shared<OneVsRest<T>>(problem, start_duals<T>(problem, warm), rows);
+            return {[=](const Observer& observer) { return classes->run(goal, observer, solve); },
+                    [=] { return classes->duals(); }};
+        }
+        if (!CrammerSinger<T>::defined_for(problem.machine)) {
             throw nb::value_error("the solver is not defined for this machine");
         }
-        CrammerSinger<T> solver(state, rows, options.crammer_singer());
-        const nb::gil_scoped_release release;
-        return decompose(goal, state, solver, observer);
+        const auto state = start_state(problem, warm, rows);
+        return {[=](const Observer& observer) { return solve(*state, observer); },
+                [=] { return state->duals(); }};
     }
     if (options.solver != "smo" && options.solver != "s2do") {
         throw nb::value_error(("no solver is called '" + options.solver + "'").c_str());
     }
-    Sequential<T> solver(state, rows, options.solver == "s2do", options.shrinking);
-    const nb::gil_scoped_release release;
-    return decompose(goal, state, solver, observer);
+    const auto state = start_state(problem, warm, rows);
+    const bool two = options.solver == "s2do", shrinking = options.shrinking;
+    return {[=, &rows](const Observer& observer) {
+                Sequential<T> solver(*state, rows, two, shrinking);
+                return decompose(goal, *state, solver, observer);
+            },
+            [=] { return state->duals(); }};
 }
 
 template <class T>
@@ -104,22 +145,20 @@ DecompositionResult train(const Vector<std::int32_t>& labels, const Strided<doub
                                    k,
                                    machine_of(name)};
     // The array is the cache's own memory: it is the caller's only during the call.
-    RowCache<T> rows(n, options.cache_bytes, [&](std::size_t i, T* row) {
+    const std::size_t cache_bytes = options.cached ? options.cache_bytes : 0;
+    RowCache<T> rows(n, cache_bytes, [&](std::size_t i, T* row) {
         const nb::gil_scoped_acquire gil;
         fill_row(i,
                  nb::ndarray<nb::numpy, T>(row, {n}, nb::handle()).cast(nb::rv_policy::reference));
     });
-    ScoredDuals<T> state(problem, start_duals<T>(problem, warm));
-    if (warm) {
+    const Run<T> run = make_run(options, problem, warm, rows);
+    PythonObserver watcher(monitor, poll, keeper, [&] { return nb::cast(AnyDuals{run.duals()}); });
+    DecompositionOutcome outcome;
+    {
         const nb::gil_scoped_release release;
-        std::vector<std::uint32_t> all(n);
-        std::iota(all.begin(), all.end(), std::uint32_t{0});
-        state.recompute(all, rows);
+        outcome = run.start(watcher.observer());
     }
-    PythonObserver watcher(monitor, poll, keeper,
-                           [&] { return nb::cast(AnyDuals{state.duals()}); });
-    const DecompositionOutcome outcome = run(options, state, rows, watcher.observer());
-    return {.duals = nb::cast(AnyDuals{state.duals()}),
+    return {.duals = nb::cast(AnyDuals{run.duals()}),
             .history = history_array(watcher.history),
             .exception = watcher.exception,
             .n_steps = outcome.steps,
@@ -161,12 +200,14 @@ void bind_decomposition(nb::module_& module) {
         .def_rw("tol", &DecompositionOptions::tol)
         .def_rw("max_iter", &DecompositionOptions::max_iter)
         .def_rw("stopping", &DecompositionOptions::stopping)
+        .def_rw("has_gap", &DecompositionOptions::has_gap)
         .def_rw("shrinking", &DecompositionOptions::shrinking)
         .def_rw("selection", &DecompositionOptions::selection)
         .def_rw("cooling", &DecompositionOptions::cooling)
         .def_rw("active_set", &DecompositionOptions::active_set)
         .def_rw("cached", &DecompositionOptions::cached)
         .def_rw("block_tol", &DecompositionOptions::block_tol)
+        .def_rw("record_passes", &DecompositionOptions::record_passes)
         .def_rw("seed", &DecompositionOptions::seed)
         .def_rw("cache_bytes", &DecompositionOptions::cache_bytes);
     nb::class_<DecompositionResult>(module, "DecompositionResult")

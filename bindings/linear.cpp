@@ -33,8 +33,8 @@ LinearResult train_linear(const Rows& rows, const Vector<std::int32_t>& labels,
             using View = std::decay_t<decltype(view)>;
             using T = typename View::value_type;
             const LinearProblem<View> problem{
-                view,    {labels.data(), labels.size()}, {upper.data(), upper.stride(0)}, k,
-                machine, options.fit_intercept};
+                view, rows.norms(), {labels.data(), labels.size()}, {upper.data(), upper.stride(0)},
+                k,    machine,      options.fit_intercept};
             Duals<T> duals = start_duals<T>(problem, warm);
             Weights<T> weights(problem.weight_rows(), k);
             PythonObserver watcher(monitor, nb::none(), keeper,
@@ -65,6 +65,7 @@ LinearResult train_linear(const Rows& rows, const Vector<std::int32_t>& labels,
 }  // namespace
 
 void bind_linear(nb::module_& module) {
+    module.def("relative_gap", &relative_gap, nb::arg("primal"), nb::arg("dual"));
     nb::class_<Options>(module, "LinearOptions")
         .def(nb::init<>())
         .def_rw("fit_intercept", &Options::fit_intercept)
@@ -75,6 +76,9 @@ void bind_linear(nb::module_& module) {
         .def_rw("block_tol", &Options::block_tol)
         .def_rw("block_max_iter", &Options::block_max_iter)
         .def_rw("shrinking", &Options::shrinking)
+        .def_rw("class_lists", &Options::class_lists)
+        .def_rw("second_order", &Options::second_order)
+        .def_rw("record_passes", &Options::record_passes)
         .def_rw("seed", &Options::seed)
         .def_rw("n_threads", &Options::n_threads)
         .def_rw("shared_from", &Options::shared_from)

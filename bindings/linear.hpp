@@ -31,7 +31,7 @@ struct Options {
     std::string stopping = "gap", block_solver = "newton";
     double block_tol = 1e-3;
     int block_max_iter = 0;
-    bool shrinking = true;
+    bool shrinking = true, class_lists = true, second_order = true, record_passes = false;
     std::uint64_t seed = 0;
     int n_threads = 1;
     double shared_from = LinearOptions{}.shared_from;
@@ -55,6 +55,9 @@ struct Options {
                 .stopping = stopping == "kkt" ? Stopping::kkt : Stopping::gap,
                 .block = {info->kind, block_tol, block_max_iter},
                 .shrinking = shrinking,
+                .class_lists = class_lists,
+                .second_order = second_order,
+                .record_passes = record_passes,
                 .seed = seed,
                 .threads = n_threads,
                 .shared_from = shared_from};

@@ -16,6 +16,7 @@ NB_MODULE(POLYMARGIN_MODULE, module) {
     polymargin::python::bind_linear(module);
     polymargin::python::bind_stream(module);
     polymargin::python::bind_predict(module);
+    polymargin::python::bind_kernel_values(module);
     polymargin::python::bind_kernel(module);
     polymargin::python::bind_decomposition(module);
 }

@@ -12,11 +12,25 @@ namespace polymargin::python {
 
 namespace nb = nanobind;
 
+inline nb::object history_array(const std::vector<Record>& history) {
+    nb::list rows;
+    for (const Record& r : history) {
+        rows.append(
+            nb::make_tuple(r.epoch, r.seconds, r.primal, r.dual, r.gap, r.violation, r.active));
+    }
+    nb::list fields;
+    for (const char* name : {"epoch", "seconds", "primal", "dual", "gap", "violation"}) {
+        fields.append(nb::make_tuple(name, "f8"));
+    }
+    fields.append(nb::make_tuple("active", "i8"));
+    return nb::module_::import_("numpy").attr("array")(rows, fields);
+}
+
 // Signals and the monitor's exceptions reach Python after the fit has been put in order.
 class PythonObserver {
 public:
     // `poll` is called as often as signals are looked for; it raises what has to end the fit.
-    // `keeper` is given the dual variables after a check at which they are due.
+    // `keeper` is given the dual variables and the history after a check at which they are due.
     explicit PythonObserver(nb::object monitor, nb::object poll = nb::none(),
                             nb::object keeper = nb::none(),
                             std::function<nb::object()> duals = nullptr)
@@ -57,7 +71,7 @@ public:
 private:
     void keep_if_due() {
         if (keeper_.is_none() || !nb::cast<bool>(keeper_.attr("is_due")())) return;
-        keeper_.attr("keep")(duals_());
+        keeper_.attr("keep")(duals_(), history_array(history));
     }
 
     template <class Body>
@@ -72,19 +86,5 @@ private:
     nb::object monitor_, poll_, keeper_;
     std::function<nb::object()> duals_;
 };
-
-inline nb::object history_array(const std::vector<Record>& history) {
-    nb::list rows;
-    for (const Record& r : history) {
-        rows.append(
-            nb::make_tuple(r.epoch, r.seconds, r.primal, r.dual, r.gap, r.violation, r.active));
-    }
-    nb::list fields;
-    for (const char* name : {"epoch", "seconds", "primal", "dual", "gap", "violation"}) {
-        fields.append(nb::make_tuple(name, "f8"));
-    }
-    fields.append(nb::make_tuple("active", "i8"));
-    return nb::module_::import_("numpy").attr("array")(rows, fields);
-}
 
 }  // namespace polymargin::python

@@ -73,9 +73,9 @@ void bind_rows(nb::module_& module) {
                              rows.is_float() ? "float32" : "float64");
                      })
         .def("find_non_finite", &find_non_finite)
-        .def("squared_norms", [](const Rows& rows) {
-            return to_numpy(
-                std::visit([](const auto& view) { return squared_norms(view); }, rows.view));
+        .def("squared_norms", [](nb::handle_t<Rows> self) {
+            const std::span<const double> norms = nb::cast<const Rows&>(self).norms();
+            return nb::ndarray<nb::numpy, const double>(norms.data(), {norms.size()}, self).cast();
         });
     module.def("dense_rows", &dense<float>, nb::arg("X").noconvert());
     module.def("dense_rows", &dense<double>, nb::arg("X").noconvert());

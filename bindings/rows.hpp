@@ -5,7 +5,9 @@
 #include <nanobind/ndarray.h>
 
 #include <cstdint>
+#include <span>
 #include <variant>
+#include <vector>
 
 #include "polymargin/rows.hpp"
 
@@ -20,6 +22,7 @@ using AnyRows = std::variant<DenseRows<float>, DenseRows<double>,               
 struct Rows {
     AnyRows view;
     nb::object owners;  // the arrays behind it
+    mutable std::vector<double> known_norms = {};
 
     std::size_t size() const {
         return std::visit([](const auto& rows) { return rows.size(); }, view);
@@ -34,6 +37,13 @@ struct Rows {
                 return std::is_same_v<typename View::value_type, float>;
             },
             view);
+    }
+    // |x_i|^2, computed once: the checks of the features and the solvers share them.
+    std::span<const double> norms() const {
+        if (known_norms.empty()) {
+            known_norms = std::visit([](const auto& rows) { return squared_norms(rows); }, view);
+        }
+        return known_norms;
     }
 };
 
@@ -59,6 +69,7 @@ void bind_linear(nb::module_& module);
 void bind_stream(nb::module_& module);
 void bind_predict(nb::module_& module);
 void bind_kernel(nb::module_& module);
+void bind_kernel_values(nb::module_& module);
 void bind_decomposition(nb::module_& module);
 
 }  // namespace polymargin::python

@@ -1,5 +1,5 @@
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
-
 #include <nanobind/stl/tuple.h>
 
 #include <tuple>
@@ -44,32 +44,31 @@ public:
         }
     }
 
-    // Loss, sum of margins times dual variables, and violation of some examples.
-    std::tuple<double, double, double> check(const Rows& rows, const Vector<std::int32_t>& labels,
-                                             const Strided<double>& upper, AnyDuals& kept) {
+    // For one pass over all examples without visits in between.
+    PassingCertificate begin_check() {
         centre();
-        ExampleSums sums;
+        return {features_ + bias(), static_cast<std::size_t>(k_)};
+    }
+
+    void check(const Rows& rows, const Vector<std::int32_t>& labels, const Strided<double>& upper,
+               AnyDuals& kept, PassingCertificate& certificate) {
         with_problem(rows, labels, upper, [&]<class T>(const auto& problem, Weights<T>& weights) {
             const Duals<T>& duals = duals_of<T>(kept, problem.size());
             const nb::gil_scoped_release release;
-            sums = check_stream(problem, weights, duals);
+            check_stream(problem, weights, duals, certificate);
         });
-        return {sums.loss.value(), sums.margins.value(), sums.violation};
     }
 
-    double squared_norm() const {
-        const bool zero_sum = machine_of(machine_).zero_sum;
-        return std::visit([&](const auto& weights) { return weights.squared_norm(zero_sum); },
-                          weights_);
+    Certificate certificate(const PassingCertificate& sums) const {
+        return std::visit([&](const auto& weights) { return sums.at(weights); }, weights_);
     }
 
     // A copy, centred where the machine is zero-sum.
     std::pair<nb::object, nb::object> weights() const {
         return std::visit(
             [&]<class T>(const Weights<T>& weights) {
-                Weights<T> copy(weights.features(), weights.classes());
-                std::copy_n(weights.row(0), weights.features() * weights.stride(), copy.row(0));
-                if (machine_of(machine_).zero_sum) copy.centre();
+                Weights<T> copy = weights.copy();
+                if (machine_of(machine_).zero_sum && !is_centred_) copy.centre();
                 return weight_views(std::move(copy), bias());
             },
             weights_);
@@ -109,6 +108,11 @@ public:
 
     std::size_t n_seen() const { return n_seen_; }
 
+    nb::object dtype() const {
+        const bool is_float = std::holds_alternative<Weights<float>>(weights_);
+        return nb::module_::import_("numpy").attr("dtype")(is_float ? "float32" : "float64");
+    }
+
 private:
     bool bias() const { return options_.fit_intercept; }
 
@@ -123,6 +127,7 @@ private:
                 auto* weights = std::get_if<Weights<typename View::value_type>>(&weights_);
                 if (!weights) throw nb::value_error("the precision of the rows changed");
                 body(LinearProblem<View>{view,
+                                         rows.norms(),
                                          {labels.data(), labels.size()},
                                          {upper.data(), upper.stride(0)},
                                          k_,
@@ -158,6 +163,27 @@ private:
                                                            1};
 };
 
+// Both objectives at the weights of a stream, from all its examples and their dual variables.
+class StreamCertificate {
+public:
+    explicit StreamCertificate(LinearStream& stream)
+        : stream_(stream), sums_(stream.begin_check()) {}
+
+    void add(const Rows& rows, const Vector<std::int32_t>& labels, const Strided<double>& upper,
+             AnyDuals& kept) {
+        stream_.check(rows, labels, upper, kept, sums_);
+    }
+
+    std::tuple<double, double, double> objectives() const {
+        const Certificate reached = stream_.certificate(sums_);
+        return {reached.primal, reached.dual, reached.violation};
+    }
+
+private:
+    LinearStream& stream_;
+    PassingCertificate sums_;
+};
+
 }  // namespace
 
 void bind_stream(nb::module_& module) {
@@ -167,16 +193,19 @@ void bind_stream(nb::module_& module) {
              nb::arg("dtype"))
         .def("visit", &LinearStream::visit, nb::arg("rows"), nb::arg("labels"), nb::arg("upper"),
              nb::arg("duals").none() = nb::none())
-        .def("check", &LinearStream::check, nb::arg("rows"), nb::arg("labels"), nb::arg("upper"),
-             nb::arg("duals"))
-        .def_prop_ro("squared_norm", &LinearStream::squared_norm)
-        .def_prop_ro("coef", [](const LinearStream& s) { return s.weights().first; })
-        .def_prop_ro("intercept", [](const LinearStream& s) { return s.weights().second; })
+        .def("weights", &LinearStream::weights)
         .def_prop_ro("n_seen", &LinearStream::n_seen)
+        .def_prop_ro("dtype", &LinearStream::dtype)
         .def("__getstate__", &LinearStream::state)
         .def("__setstate__", [](LinearStream& stream, const nb::tuple& state) {
             new (&stream) LinearStream(LinearStream::restored(state));
         });
+
+    nb::class_<StreamCertificate>(module, "StreamCertificate")
+        .def(nb::init<LinearStream&>(), nb::arg("stream"), nb::keep_alive<1, 2>())
+        .def("add", &StreamCertificate::add, nb::arg("rows"), nb::arg("labels"), nb::arg("upper"),
+             nb::arg("duals"))
+        .def("objectives", &StreamCertificate::objectives);
 }
 
 }  // namespace polymargin::python

@@ -319,6 +319,20 @@ def test_C_below_the_range_is_an_error(blobs: tuple[Any, Any]) -> None:
         LinearSVM(C=10**400).fit(X, y)
 
 
+@pytest.mark.parametrize("as_given", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize(("value", "word"), [(np.nan, "NaN"), (-np.inf, "infinity")])
+def test_a_value_that_is_not_finite_is_told_from_an_infinite_square(
+    as_given: Any, value: float, word: str, blobs: tuple[Any, Any]
+) -> None:
+    X, y = blobs
+    X[3, 1] = 1e200
+    with pytest.raises(ValueError, match=r"inf, is too large for float64\. Rescale the features"):
+        LinearSVM().fit(as_given(X), y)
+    X[5, 2] = value
+    with pytest.raises(ValueError, match=f"contains {word} in row 5, column 2"):
+        LinearSVM().fit(as_given(X), y)
+
+
 def test_squares_that_vanish_are_an_error(blobs: tuple[Any, Any]) -> None:
     X, y = blobs
     with pytest.raises(ValueError, match="too small for float64"):

@@ -47,7 +47,15 @@ def test_a_killed_fit_goes_on(tmp_path: Path, kind: str, seed: int) -> None:
     assert "train --resume goes on from it" in done("info", kept).out
     killed(kept, 0.3 * random.random(), data, *options[:2], "-o", out, "--resume", kept)
     assert not out.exists()
-    assert read_checkpoint(kept).seconds > first.seconds
+    second = read_checkpoint(kept)
+    assert second.seconds > first.seconds
+    for checkpoint in (first, second):
+        assert len(checkpoint.history) > 0
+        assert checkpoint.epochs == checkpoint.history["epoch"][-1]
+        assert np.all(np.diff(checkpoint.history["epoch"]) >= 0)
+        assert np.all(np.diff(checkpoint.history["seconds"]) >= 0)
+    assert len(second.history) > len(first.history)
+    np.testing.assert_array_equal(second.history[: len(first.history)], first.history)
     rest = ("--tol", 1e-3, "--resume", kept, "-o", out, "--json")
     result = done("train", data, *options[:2], *rest)
     assert "resumed after" in result.err
@@ -58,6 +66,10 @@ def test_a_killed_fit_goes_on(tmp_path: Path, kind: str, seed: int) -> None:
     assert abs(result.json["primal_objective"] - scale) <= 2e-3 * scale
     assert result.json["dual_objective"] <= whole["primal_objective"]
     assert result.json["primal_objective"] >= whole["dual_objective"]
+    history = read_info(out).history
+    assert history is not None
+    np.testing.assert_array_equal(history[: len(second.history)], second.history)
+    assert result.json["passes"] >= history["epoch"][-1] >= second.epochs
     assert load(out).predict(np.zeros((1, load(out).n_features_in_))).shape == (1,)
 
 
@@ -88,6 +100,17 @@ def test_the_options_are_those_of_the_checkpoint(checkpoint: Path, tmp_path: Pat
     result = resumed(checkpoint, tmp_path, *SHORT[:2], "--max-iter", 1000, "-C", 0.2, "-q")
     assert (result.code, result.out, result.err) == (0, "", "")
     assert read_info(tmp_path / "m.safetensors").parameters["C"] == 0.2
+
+
+def test_info_tells_how_far_a_checkpoint_is(checkpoint: Path) -> None:
+    stored = read_checkpoint(checkpoint)
+    assert stored.epochs == 3
+    assert stored.history["epoch"][-1] == 3
+    facts = done("info", checkpoint, "--json").json
+    assert (facts["passes"], facts["gap"]) == (3.0, stored.history["gap"][-1])
+    shown = done("info", checkpoint).out
+    assert "passes" in shown
+    assert f"{stored.history['gap'][-1]:.2e}" in shown
 
 
 def test_a_checkpoint_of_a_kernel_needs_no_kernel_again(tmp_path: Path) -> None:

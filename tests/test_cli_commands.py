@@ -245,11 +245,3 @@ def test_bench_times_machines_beside_peers(rows: Path) -> None:
     assert [entrant["name"] for entrant in found["entrants"]] == ["polymargin ww", "polymargin cs"]
     shown = done("bench", rows, "--kernel", "rbf", "--repeats", 1, "--test", rows).out
     assert "SVC (one-vs-one)" in shown
-
-
-def test_demo(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    plot = tmp_path / "demo.png"
-    result = done("demo", plot, "--tol", 1e-2)
-    assert all(name in result.out for name in ("WW", "CS", "LLW", "ADM", "OVR"))
-    assert plot.read_bytes().startswith(b"\x89PNG")

@@ -17,6 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 
 from polymargin import S2DO, CrammerSinger, KernelSVM, SMOSolver
+from polymargin._decomposition import KernelRows
 from polymargin._simd import core
 
 FIXED_POINT_MACHINES = ["cs", "adm"]
@@ -200,6 +201,27 @@ def test_rows_without_a_cache_are_computed_anew(crowd: tuple[Any, Any]) -> None:
     assert cached <= 300 + 10
     assert uncached > 2 * cached
     np.testing.assert_array_equal(some, others)
+
+
+@pytest.mark.parametrize(("cache", "most"), [("lru", 300), ("none", 2)])
+def test_rows_without_a_cache_take_no_memory(
+    cache: str, most: int, crowd: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    places = set()
+
+    def fill(self: KernelRows, i: int, out: Any) -> None:
+        places.add(out.ctypes.data)
+        fill_row(self, i, out)
+
+    fill_row = KernelRows.fill
+    monkeypatch.setattr(KernelRows, "fill", fill)
+    model = KernelSVM("cs", gamma=0.3, solver=CrammerSinger(cache=cache), warm_start=True)
+    model.fit(*crowd)
+    assert 2 <= len(places) <= most
+    model.set_params(C=2.0).fit(*crowd)  # whose start needs the rows of all support vectors
+    assert len(model.support_) > 100
+    assert len(places) <= 2 * most
+    assert (len(places) > 100) == (cache == "lru")
 
 
 def test_random_order_repeats(crowd: tuple[Any, Any]) -> None:

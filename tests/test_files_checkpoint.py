@@ -56,7 +56,8 @@ def test_a_resumed_fit_ends_at_the_same_optimum(
     resumed = estimator(machine, tol=TOL, max_iter=100_000, random_state=0, warm_start=True)
     assert read.resume_into(resumed) is resumed
     resumed.fit(X, y, weight)
-    assert resumed.history_["dual"][0] == pytest.approx(model.dual_objective_, rel=1e-4)
+    start = resumed.history_[len(model.history_)]
+    assert start["dual"] == pytest.approx(model.dual_objective_, rel=1e-4)
     assert resumed.dual_objective_ <= whole.primal_objective_ * (1 + 1e-6)
     assert whole.dual_objective_ <= resumed.primal_objective_ * (1 + 1e-6)
     assert resumed.primal_objective_ == pytest.approx(whole.primal_objective_, rel=2 * TOL)
@@ -87,12 +88,47 @@ def test_defaults_are_those_of_the_last_check(crowd: tuple[Any, Any], file: Path
     assert read_checkpoint(file).data_hash == data_hash(X, y)
 
 
+@pytest.mark.parametrize(
+    ("estimator", "params"), [(LinearSVM, {}), (KernelSVM, {}), (KernelSVM, {"solver": "smo"})]
+)
+def test_a_resumed_fit_carries_on_the_history(
+    estimator: Any, params: dict[str, Any], crowd: tuple[Any, Any], file: Path
+) -> None:
+    model = half_done(estimator, *crowd, **params)
+    write_checkpoint(file, Checkpoint.of(model, seconds=12.5, epochs=1.25))
+    resumed = read_checkpoint(file).make_estimator().set_params(max_iter=10_000).fit(*crowd)
+    before, after = np.split(resumed.history_, [len(model.history_)])
+    np.testing.assert_array_equal(before, model.history_)
+    assert after["epoch"][0] == 1.25
+    assert 12.5 <= after["seconds"][0] < after["seconds"][-1]
+    passes = after["epoch"][-1] - 1.25
+    assert resumed.n_iter_ == 2 + np.ceil(passes)
+    again = Checkpoint.of(resumed)
+    assert (again.seconds, again.epochs) == (after["seconds"][-1], after["epoch"][-1])
+    # A warm start on one's own is a fit of its own.
+    resumed.set_params(C=2.0).fit(*crowd)
+    assert resumed.history_["epoch"][0] == 0
+    assert resumed.n_iter_ == np.ceil(resumed.history_["epoch"][-1])
+
+
+def test_max_iter_bounds_the_passes_of_each_fit(crowd: tuple[Any, Any], file: Path) -> None:
+    model = half_done(LinearSVM, *crowd, tol=1e-12)
+    for n_fits in range(2, 5):
+        write_checkpoint(file, Checkpoint.of(model))
+        model = read_checkpoint(file).make_estimator().fit(*crowd)
+        assert model.n_iter_ == n_fits
+        assert model.history_["epoch"][-1] == n_fits
+
+
 def test_other_rows_start_cold(crowd: tuple[Any, Any], file: Path) -> None:
     X, y = crowd
     write_checkpoint(file, Checkpoint.of(half_done(LinearSVM, X, y)))
     model = read_checkpoint(file).make_estimator()
     with pytest.warns(UserWarning, match="the shape of X differs from the last fit"):
         model.fit(X[:-1], y[:-1])
+    assert model.n_iter_ == np.ceil(model.history_["epoch"][-1])
+    assert np.all(np.diff(model.history_["epoch"]) >= 0)
+    assert model.history_["epoch"][-1] <= model.max_iter
 
 
 def test_what_does_not_fit_is_refused(crowd: tuple[Any, Any], file: Path) -> None:

@@ -274,7 +274,7 @@ def test_a_stream_goes_on(machine: str, dtype: Any, blobs: tuple[Any, Any], file
 def test_a_stream_without_its_state(blobs: tuple[Any, Any], file: Path) -> None:
     X, y = blobs
     stream = LinearSVM(random_state=0).partial_fit(X, y, [0, 1, 2])
-    del stream._stream
+    stream._end_stream()
     stream.n_iter_, stream.dual_gap_, stream.converged_ = 1, 0.5, False
     stream.primal_objective_, stream.dual_objective_ = 2.0, 1.0
     stream.history_ = LinearSVM(tol=0.1).fit(X, y).history_[:1]

@@ -17,12 +17,14 @@ class Recorder:
 
     def __init__(self) -> None:
         self.states: list[DualState] = []
+        self.histories: list[Any] = []
 
     def is_due(self) -> bool:
         return True
 
-    def keep(self, state: DualState) -> None:
+    def keep(self, state: DualState, history: Any) -> None:
         self.states.append(state)
+        self.histories.append(history)
 
 
 ESTIMATORS = [
@@ -44,6 +46,8 @@ def test_every_state_is_a_start(estimator: Any, dtype: Any, crowd: tuple[Any, An
     model._keeper = recorder = Recorder()
     model.fit(X, y)
     assert len(recorder.states) == len(model.history_)
+    for n_checks, history in enumerate(recorder.histories, 1):
+        np.testing.assert_array_equal(history, model.history_[:n_checks])
     checks = range(0, len(recorder.states), max(1, len(recorder.states) // 4))
     for state, check in [(recorder.states[at], model.history_[at]) for at in checks]:
         resumed = clone(estimator).set_params(tol=tol, warm_start=True)
@@ -77,9 +81,21 @@ def test_states_of_examples_set_aside_are_whole() -> None:
         break
 
 
+@pytest.mark.parametrize("solver", ["blocks", "s2do"])
+@pytest.mark.filterwarnings("ignore:The kernel is not positive")
+def test_a_history_without_bounds_has_no_gaps(solver: str, blobs: tuple[Any, Any]) -> None:
+    model = KernelSVM(kernel="sigmoid", gamma=1.0, coef0=-1.0, solver=solver, random_state=0)
+    model._keeper = recorder = Recorder()
+    model.fit(*blobs)
+    assert np.isnan(model.dual_gap_)
+    for n_checks, history in enumerate(recorder.histories, 1):
+        np.testing.assert_array_equal(history["gap"], model.history_["gap"][:n_checks])
+    assert np.isnan(recorder.histories[-1]["gap"][-1])
+
+
 def test_an_error_of_the_keeper_ends_the_fit(blobs: tuple[Any, Any]) -> None:
     class Broken(Recorder):
-        def keep(self, state: DualState) -> None:
+        def keep(self, state: DualState, history: Any) -> None:
             raise OSError("the disk is full")
 
     for model in (LinearSVM(**EXACT), KernelSVM(**EXACT), KernelSVM(solver="s2do", **EXACT)):

@@ -1,5 +1,6 @@
 """`partial_fit`: each row is visited once."""
 
+import copy
 import pickle
 from collections.abc import Callable
 from typing import Any
@@ -77,6 +78,19 @@ def test_stream_refuses_nonsense(blobs: tuple[Any, Any]) -> None:
         stream.partial_fit(X[:, :3], y)
 
 
+@pytest.mark.parametrize("y", [[0, None, 1], [0.5, 1.0, 2.0], [[0, 1], [1, 0], [0, 0]]])
+def test_stream_refuses_what_are_no_labels(y: Any) -> None:
+    with pytest.raises(ValueError, match="Unknown label type|y should be a 1d array"):
+        LinearSVM().partial_fit(np.eye(3), np.array(y), classes=[0, 1, 2])
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_batch_may_have_as_many_classes_as_rows() -> None:
+    """Its labels were announced, so that it is no regression problem."""
+    stream = LinearSVM().partial_fit(np.eye(30), np.arange(30), classes=np.arange(40))
+    assert stream.n_samples_seen_ == 30
+
+
 def test_rows_seen_are_counted(blobs: tuple[Any, Any]) -> None:
     X, y = blobs
     stream = LinearSVM().partial_fit(X, y, [0, 1, 2])
@@ -113,3 +127,43 @@ def test_interrupt_keeps_the_rows_visited(
     assert 10 <= seen < 50_000
     again = LinearSVM(C=1.0).partial_fit(X[:seen], y[:seen], np.arange(1000))
     np.testing.assert_array_equal(stream.coef_, again.coef_)
+
+
+def test_weights_are_read_off_the_stream_when_asked_for(blobs: tuple[Any, Any]) -> None:
+    X, y = blobs
+    stream = LinearSVM(random_state=0).partial_fit(X[:30], y[:30], [0, 1, 2])
+    assert not {"coef_", "intercept_"} & set(vars(stream))
+    twins = [copy.deepcopy(stream), pickle.loads(pickle.dumps(stream))]
+    first = stream.coef_
+    assert {"coef_", "intercept_"} <= set(vars(stream))
+    assert stream.coef_ is first
+    for twin in twins:
+        np.testing.assert_array_equal(twin.intercept_, stream.intercept_)
+        np.testing.assert_array_equal(twin.coef_, first)
+    before = first.copy()
+    stream.partial_fit(X[30:], y[30:])
+    np.testing.assert_array_equal(first, before)
+    assert not np.array_equal(stream.coef_, before)
+
+
+def test_weights_of_a_stream_can_be_sparse(blobs: tuple[Any, Any]) -> None:
+    X, y = blobs
+    stream = LinearSVM(weights="sparse").partial_fit(X, y, [0, 1, 2])
+    assert sparse.issparse(stream.coef_)
+    assert sparse.issparse(stream.partial_fit(X, y).coef_)
+    assert not sparse.issparse(stream.densify().coef_)
+
+
+def test_a_model_without_weights_says_so() -> None:
+    model = LinearSVM()
+    for name in ("coef_", "intercept_"):
+        assert not hasattr(model, name)
+        with pytest.raises(AttributeError, match=f"'LinearSVM' object has no attribute '{name}'"):
+            getattr(model, name)
+
+
+def test_fit_forgets_the_stream(blobs: tuple[Any, Any]) -> None:
+    X, y = blobs
+    model = LinearSVM(C=0.1, random_state=0).partial_fit(X, y, [0, 1, 2]).fit(X, y)
+    assert not hasattr(model, "n_samples_seen_")
+    np.testing.assert_array_equal(model.coef_, LinearSVM(C=0.1, random_state=0).fit(X, y).coef_)

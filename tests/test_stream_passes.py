@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import fit_linear
+from reference.optima import Problem, primal_objective
 from scipy import sparse
 
-from polymargin import LinearSVM
+from polymargin import LinearSVM, load, save
 from polymargin._scratch import DualScratch
 from polymargin._simd import core
 from polymargin.errors import DataError
@@ -51,6 +52,57 @@ def test_certificate_is_that_of_the_weights(machine: str, blobs: tuple[Any, Any]
     assert model.history_["epoch"].tolist() == [3.0]
 
 
+def test_certificate_holds_for_the_rows_it_was_made_from(
+    machine: str, blobs: tuple[Any, Any]
+) -> None:
+    """Both objectives come from dual variables and rows, whatever the weights have gone through."""
+    X, y = blobs
+    scales = iter([1.0, 1.0, 1.0, 1.0, 5.0])
+
+    def batches() -> Iterator[tuple[Any, Any]]:
+        yield from in_batches(next(scales) * X, y)()
+
+    model = fit_stream(LinearSVM(machine, C=0.1), batches, np.unique(y), passes=4)
+    optimum = fit_linear(5 * X, y, machine, C=0.1, tol=1e-6)
+    assert model.dual_objective_ <= optimum.primal_objective_
+    assert model.primal_objective_ >= optimum.dual_objective_
+
+
+def test_certificate_is_of_the_weights_returned(machine: str, blobs: tuple[Any, Any]) -> None:
+    X, y = blobs
+    model = fit_stream(LinearSVM(machine, C=0.1), in_batches(X, y), np.unique(y), passes=3)
+    problem = Problem("blobs", machine, 0.1, True, X, y, None, None)
+    expected = primal_objective(problem, model.coef_, model.intercept_)
+    assert model.primal_objective_ == pytest.approx(expected, rel=1e-12)
+
+
+def test_objectives_that_are_no_numbers_certify_nothing() -> None:
+    X = 1e100 * np.random.default_rng(0).normal(size=(60, 4))
+    y = np.arange(60) % 3
+    model = fit_stream(LinearSVM("cs", C=1e100), in_batches(X, y), [0, 1, 2], passes=2)
+    assert np.isnan(model.primal_objective_)
+    assert np.isnan(model.dual_gap_)
+    assert not model.converged_
+    assert np.isnan(model.history_["gap"]).all()
+
+
+@pytest.mark.parametrize(
+    ("primal", "dual", "gap"),
+    [
+        (4.0, 3.0, 0.25),
+        (4.0, 4.5, 0.0),
+        (0.0, 0.0, 0.0),
+        (0.0, -1.0, np.inf),
+        (np.nan, 1.0, np.nan),
+        (1.0, np.nan, np.nan),
+        (np.inf, 1.0, np.nan),
+        (-1.0, -2.0, np.nan),
+    ],
+)
+def test_relative_gap(primal: float, dual: float, gap: float) -> None:
+    assert core.relative_gap(primal, dual) == pytest.approx(gap, nan_ok=True)
+
+
 def test_one_pass_is_partial_fit(machine: str, blobs: tuple[Any, Any]) -> None:
     X, y = blobs
     by_batches = LinearSVM(machine, C=0.1, random_state=0)
@@ -62,6 +114,71 @@ def test_one_pass_is_partial_fit(machine: str, blobs: tuple[Any, Any]) -> None:
     assert model.n_samples_seen_ == len(y)
     model.partial_fit(X, y)
     assert model.n_samples_seen_ == 2 * len(y)
+
+
+def test_several_passes_end_a_stream(blobs: tuple[Any, Any], tmp_path: Path) -> None:
+    """Their weights are those of dual variables that are gone, as after `fit`."""
+    X, y = blobs
+    fresh = LinearSVM(C=0.1, random_state=0).partial_fit(X[:9], y[:9], classes=np.unique(y))
+    model = LinearSVM(C=0.1, random_state=0).partial_fit(X, y, classes=np.unique(y))
+    fit_stream(model, in_batches(X, y), np.unique(y), passes=3)
+    alone = fit_stream(
+        LinearSVM(C=0.1, random_state=0), in_batches(X, y), np.unique(y), passes=3, certify=False
+    )
+    save(model, tmp_path / "m.safetensors")
+    loaded, coef = load(tmp_path / "m.safetensors"), model.coef_
+    for after in (model, loaded, alone):
+        np.testing.assert_array_equal(after.coef_, coef)
+        assert after.n_samples_seen_ == 3 * len(y)
+        after.partial_fit(X[:9], y[:9])
+        np.testing.assert_array_equal(after.coef_, fresh.coef_)
+        assert after.n_samples_seen_ == 9
+        assert not hasattr(after, "dual_gap_")
+
+
+def test_an_interrupted_pass_goes_on(machine: str, blobs: tuple[Any, Any]) -> None:
+    X, y = blobs
+    whole = LinearSVM(machine, C=0.1, random_state=0).partial_fit(X[:34], y[:34], np.unique(y))
+    model = LinearSVM(machine, C=0.1, random_state=0).partial_fit(X, y, np.unique(y))
+
+    def stop(number: int, seen: int) -> None:
+        if seen == 34:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fit_stream(model, in_batches(X, y), np.unique(y), on_batch=stop)
+    np.testing.assert_array_equal(model.coef_, whole.coef_)
+    model.partial_fit(X[34:], y[34:])
+    assert model.n_samples_seen_ == len(y)
+    np.testing.assert_array_equal(model.coef_, whole.partial_fit(X[34:], y[34:]).coef_)
+
+
+def test_what_is_refused_at_once_leaves_the_old_stream(blobs: tuple[Any, Any]) -> None:
+    X, y = blobs
+    model = LinearSVM(C=0.1, random_state=0).partial_fit(X[:30], y[:30], np.unique(y))
+    for passes in (1, 2):
+        with pytest.raises(ValueError, match="not in classes"):
+            fit_stream(model, in_batches(X, y), [0, 1], passes=passes)
+        with pytest.raises(DataError, match="no rows"):
+            fit_stream(model, lambda: iter([]), np.unique(y), passes=passes)
+    whole = LinearSVM(C=0.1, random_state=0).partial_fit(X, y, np.unique(y))
+    np.testing.assert_array_equal(model.partial_fit(X[30:], y[30:]).coef_, whole.coef_)
+
+
+def test_rows_of_weight_zero_are_passed_over(blobs: tuple[Any, Any]) -> None:
+    X, y = blobs
+    for passes in (1, 3):
+        some, rest = (
+            fit_stream(
+                LinearSVM(class_weight={0: 0.0}, random_state=0),
+                in_batches(X[rows], y[rows]),
+                np.unique(y),
+                passes=passes,
+            )
+            for rows in (np.arange(len(y)), np.flatnonzero(y != 0))
+        )
+        np.testing.assert_array_equal(some.coef_, rest.coef_)
+        assert some.n_samples_seen_ == passes * np.count_nonzero(y)
 
 
 def test_batches_do_not_matter(blobs: tuple[Any, Any]) -> None:
@@ -87,6 +204,9 @@ def test_a_file_that_changes_between_passes_is_noticed(blobs: tuple[Any, Any]) -
     sizes = iter([len(y), len(y) - len(y) % 17])
     with pytest.raises(DataError, match="fewer rows"):
         fit_stream(LinearSVM(), shrinking, np.unique(y), passes=2)
+    sizes = iter([len(y), len(y), len(y) - len(y) % 17])
+    with pytest.raises(DataError, match="fewer rows"):
+        fit_stream(LinearSVM(), shrinking, np.unique(y), passes=2)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +216,6 @@ def test_a_file_that_changes_between_passes_is_noticed(blobs: tuple[Any, Any]) -
         ({}, {"classes": [1]}, "at least two"),
         ({}, {"classes": [0, 1]}, "not in classes: \\[2\\]"),
         ({"class_weight": "balanced"}, {}, "needs all labels"),
-        ({"class_weight": {0: 0.0}}, {}, "positive weight"),
         ({"C": -1}, {}, "C"),
     ],
 )
@@ -126,6 +245,26 @@ def test_an_interrupt_leaves_what_was_reached(blobs: tuple[Any, Any]) -> None:
         fit_stream(model, in_batches(X, y), np.unique(y), passes=5, on_batch=stop)
     assert model.predict(X).shape == y.shape
     assert model.n_samples_seen_ == len(y) + 17
+    assert model.n_iter_ == 1
+    assert model.partial_fit(X[:5], y[:5]).n_samples_seen_ == 5
+
+
+def test_an_interrupted_certificate_leaves_the_weights(
+    machine: str, blobs: tuple[Any, Any]
+) -> None:
+    X, y = blobs
+    model = LinearSVM(machine, random_state=0)
+
+    def stop(number: int, seen: int) -> None:
+        if number == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fit_stream(model, in_batches(X, y), np.unique(y), passes=3, on_batch=stop)
+    whole = fit_stream(LinearSVM(machine, random_state=0), in_batches(X, y), np.unique(y), passes=3)
+    np.testing.assert_array_equal(model.coef_, whole.coef_)
+    assert (model.n_iter_, model.n_samples_seen_) == (3, 3 * len(y))
+    assert not hasattr(model, "dual_gap_")
 
 
 @pytest.mark.parametrize("n_classes", [3, 40, 300])
@@ -142,7 +281,6 @@ def test_scratch_gives_back_what_it_was_given(n_classes: int, tmp_path: Path) ->
                     for one, other in zip(duals.__getstate__(), expected, strict=True):
                         np.testing.assert_array_equal(one, other)
             passes = []
-            scratch.rewind()
             for n_rows in (5, 0, 70):
                 dense = np.where(
                     random.random((n_rows, n_classes)) < 0.1, random.random((n_rows, n_classes)), 0
@@ -158,8 +296,6 @@ def test_scratch_gives_back_what_it_was_given(n_classes: int, tmp_path: Path) ->
                 duals.__setstate__(state)
                 scratch.write(duals)
                 passes.append((n_rows, state))
-            if scratch.n_passes:
-                scratch._last._at = scratch._last.n_used
             scratch.end_pass()
     assert not list(tmp_path.iterdir())
 

@@ -22,9 +22,9 @@ std::size_t train_stream(const LinearProblem<Rows>& problem, const LinearOptions
 }
 
 template <class Rows, class T>
-ExampleSums check_stream(const LinearProblem<Rows>& problem, const Weights<T>& weights,
-                         const Duals<T>& kept) {
-    return sum_examples(problem, kept, weights, 0, problem.size());
+void check_stream(const LinearProblem<Rows>& problem, const Weights<T>& weights,
+                  const Duals<T>& kept, PassingCertificate& certificate) {
+    certificate.add(problem, kept, weights);
 }
 
 template <class Rows, class T>
@@ -63,9 +63,9 @@ void predict_scores(const Rows& rows, const T* coef, std::size_t k, std::ptrdiff
     template std::size_t train_stream(const LinearProblem<__VA_ARGS__>&, const LinearOptions&,    \
                                       Weights<__VA_ARGS__::value_type>&,                          \
                                       Duals<__VA_ARGS__::value_type>*, const Observer&);          \
-    template ExampleSums check_stream(const LinearProblem<__VA_ARGS__>&,                          \
-                                      const Weights<__VA_ARGS__::value_type>&,                    \
-                                      const Duals<__VA_ARGS__::value_type>&);                     \
+    template void check_stream(const LinearProblem<__VA_ARGS__>&,                                 \
+                               const Weights<__VA_ARGS__::value_type>&,                           \
+                               const Duals<__VA_ARGS__::value_type>&, PassingCertificate&);       \
     template void predict_scores(const __VA_ARGS__&, const __VA_ARGS__::value_type*, std::size_t, \
                                  std::ptrdiff_t, std::ptrdiff_t, const __VA_ARGS__::value_type*,  \
                                  __VA_ARGS__::value_type*, int);                                  \

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -53,6 +54,11 @@ public:
             }
             offsets.push_back(static_cast<std::int32_t>(indices.size()));
         }
+        for (std::size_t i = 0; i < n; ++i) {
+            double norm = 0;
+            for (std::size_t j = 0; j < d; ++j) norm += std::pow(double(values[i * d + j]), 2);
+            norms.push_back(norm);
+        }
     }
 
     template <class Rows>
@@ -60,14 +66,14 @@ public:
 
     template <class Rows>
     LinearProblem<Rows> problem(const Rows& view, const Machine& machine) const {
-        return {view, labels, upper, shape.k, machine, shape.bias};
+        return {view, norms, labels, upper, shape.k, machine, shape.bias};
     }
 
     Shape shape;
     std::vector<float> values;  // n x d
     std::vector<double> entries;
     std::vector<std::int32_t> indices, offsets, labels;
-    std::vector<double> upper;
+    std::vector<double> upper, norms;
 
 private:
     // Near enough: the sum of four uniform variables.

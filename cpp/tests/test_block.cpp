@@ -1,5 +1,6 @@
 // Block solvers: alone on random blocks, and inside a fit.
 #include "polymargin/block/example.hpp"
+#include "polymargin/block/solver.hpp"
 #include "synthetic.hpp"
 
 namespace polymargin::testing {

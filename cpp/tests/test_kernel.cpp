@@ -60,7 +60,8 @@ template <class Rows>
 std::vector<typename Rows::value_type> products_of(const Rows& rows, int threads) {
     using T = typename Rows::value_type;
     std::vector<T> products(rows.size() * rows.size());
-    kernel::fill<kernel::InnerProduct>(rows, rows, products.data(), rows.size(), threads);
+    kernel::fill<kernel::InnerProduct>(kernel::Packs<typename Rows::value_type>(rows), rows,
+                                       products.data(), rows.size(), threads);
     return products;
 }
 
@@ -98,7 +99,8 @@ TEST(kernel, distances_are_sums_of_differences) {
     for_both_kinds(data, [&]<class Rows>(const Rows& rows) {
         using T = typename Rows::value_type;
         std::vector<T> distances(shape.n * shape.n);
-        kernel::fill<kernel::ManhattanDistance>(rows, rows, distances.data(), shape.n, 2);
+        kernel::fill<kernel::ManhattanDistance>(kernel::Packs<double>(rows), rows, distances.data(),
+                                                shape.n, 2);
         for (std::size_t i = 0; i < shape.n; ++i) {
             for (std::size_t j = 0; j < shape.n; ++j) {
                 double sum = 0;

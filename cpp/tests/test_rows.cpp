@@ -34,14 +34,15 @@ TEST(rows, repeated_and_unsorted_entries_add_up) {
     const std::vector<std::int32_t> sorted{2, 0, 1, 0}, starts{0, 2, 4};
     const Sparse repeated(values.data(), indices.data(), offsets.data(), 2, 3);
     const Sparse plain(merged.data(), sorted.data(), starts.data(), 2, 3);
-    CHECK(squared_norms(repeated) == squared_norms(plain));
+    const std::vector<double> norms = squared_norms(plain);
+    CHECK(squared_norms(repeated) == norms);
     const std::vector<std::int32_t> labels{0, 1};
     const std::vector<double> upper{0.02, 0.03};
     const LinearOptions options = tight({});
     for (const Machine& machine : registered_machines) {
         context() = machine.name;
-        const LinearProblem<Sparse> one{repeated, labels, upper, 2, machine, true};
-        const LinearProblem<Sparse> other{plain, labels, upper, 2, machine, true};
+        const LinearProblem<Sparse> one{repeated, norms, labels, upper, 2, machine, true};
+        const LinearProblem<Sparse> other{plain, norms, labels, upper, 2, machine, true};
         const auto first = fit(one, options), second = fit(other, options);
         check_optimal(one, first, options.tol);
         CHECK_CLOSE(first.outcome.certificate.primal, second.outcome.certificate.primal, 3e-6);

@@ -1,5 +1,6 @@
 """What the linear and the kernel estimator share."""
 
+import math
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from polymargin._callbacks import CallbackSupportMixin
 from polymargin._fit import DualState, Keeper, Outcome, Problem
+from polymargin._past import Past
 from polymargin._validation import apply_class_weight, check_sample_weight
 
 if TYPE_CHECKING:
@@ -57,14 +59,16 @@ class BaseSVM(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):  # typ
             )
         return upper
 
-    def _store_certificate(self, result: Outcome, problem: Problem, machine: "MachineInfo") -> None:
+    def _store_certificate(
+        self, result: Outcome, problem: Problem, machine: "MachineInfo", past: Past
+    ) -> None:
         self.classes_ = problem.classes
-        self.n_iter_ = result.n_iter
+        self.n_iter_ = math.ceil(past.epochs) + result.n_iter
         self.dual_gap_ = result.dual_gap
         self.primal_objective_ = result.primal_objective
         self.dual_objective_ = result.dual_objective
         self.converged_ = result.converged
-        self.history_ = result.history
+        self.history_ = past.followed_by(result.history)
         self._dual_state = DualState.of(result.duals, problem, machine)
 
     @property

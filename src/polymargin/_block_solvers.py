@@ -153,6 +153,44 @@ class Walrus(BlockSolver):
 
 @dataclass(frozen=True)
 class Greedy(BlockSolver):
+    """Greedy ascent, one variable at a time, as Shark does it, for machines joined by a sum.
+
+    Not exact: the variable that violates the optimality conditions most moves until none violates
+    them by more than the threshold.
+
+    Parameters
+    ----------
+    threshold : float, default=None
+        Violation at which a block is left, where margins are 1; None is a tenth of the
+        estimator's `tol`. A loose one may stall above a tight gap.
+    max_iter : int, default=0
+        Bound on the steps in one block; 0 is ten for each class.
+
+    Examples
+    --------
+    >>> from polymargin import Greedy, LinearSVM
+    >>> model = LinearSVM(block_solver=Greedy(), stopping="kkt", random_state=0)
+    >>> model.fit([[0.0, 0.0], [1.0, 0.0]], [0, 1]).converged_
+    True
+    """
+
+    name: ClassVar[str] = "greedy"
+    threshold: float | None = None
+    max_iter: int = 0
+
+    def __post_init__(self) -> None:
+        if self.threshold is not None:
+            check_positive(self, "threshold")
+        check_count(self, "max_iter", 0)
+
+    def apply(self, options: "LinearOptions") -> None:
+        super().apply(options)
+        options.block_tol = 0.1 * options.tol if self.threshold is None else float(self.threshold)
+        options.block_max_iter = int(self.max_iter)
+
+
+@dataclass(frozen=True)
+class GreedyPairs(BlockSolver):
     """Greedy ascent over pairs of variables, for machines joined by a sum; not exact.
 
     Parameters
@@ -163,7 +201,7 @@ class Greedy(BlockSolver):
         Bound on the steps in one block; 0 leaves it to the solver.
     """
 
-    name: ClassVar[str] = "greedy"
+    name: ClassVar[str] = "greedy-pairs"
     threshold: float = 1e-3
     max_iter: int = 0
 
@@ -179,7 +217,18 @@ class Greedy(BlockSolver):
 
 BLOCK_SOLVERS: dict[str, type[BlockSolver]] = {
     cls.name: cls
-    for cls in (Newton, Sort, Pivot, Bisection, FixedPoint, SMO, FrankWolfe, Walrus, Greedy)
+    for cls in (
+        Newton,
+        Sort,
+        Pivot,
+        Bisection,
+        FixedPoint,
+        SMO,
+        FrankWolfe,
+        Walrus,
+        Greedy,
+        GreedyPairs,
+    )
 }
 
 

@@ -18,6 +18,7 @@ class MachineInfo:
     relative: bool  # rows e_y - e_c; else absolute rows
     zero_sum: bool
     simplex: bool  # joined by "max"; else "sum"
+    separable: bool  # a problem of its own for each class
     weight_other: float  # of the hinges of other classes in a sum, and of the own class
     weight_own: float
     block_solvers: list[str]  # those defined for this machine, default first
@@ -34,7 +35,9 @@ class Rows:
     def find_non_finite(self) -> tuple[int, int] | None:
         """Row and column of the first NaN or infinite value, if there is one."""
 
-    def squared_norms(self) -> NDArray[np.float64]: ...
+    def squared_norms(self) -> NDArray[np.float64]:
+        """|x|^2 of each row, in double: not finite where a value or its square is not. Computed
+        once, for all who ask; read-only."""
 
 def dense_rows(X: Floats) -> Rows:
     """Any strides (C, Fortran, slices); float32 or float64; native byte order; may be read-only."""
@@ -62,15 +65,22 @@ class Duals:
     def support(self) -> NDArray[np.int64]:
         """Rows with any beta > 0."""
 
+def relative_gap(primal: float, dual: float) -> float:
+    """(P - D) / P; 0 where rounding has put P below D, NaN where P is NaN, infinite or negative."""
+
 class LinearOptions:
     fit_intercept: bool  # True
     tol: float  # 1e-3
     max_iter: int  # 1000; passes over the data, inner passes counted by the visits they make
     stopping: str  # "gap" | "kkt"
     block_solver: str  # "newton", ...
-    block_tol: float  # tolerance of bisection and fixed-point, threshold of greedy
+    block_tol: float  # tolerance of bisection and fixed-point, threshold of the greedy ones
     block_max_iter: int  # step bound of the inexact block solvers; 0: the solver's own default
     shrinking: bool  # True
+    class_lists: bool  # True
+    second_order: bool  # True
+    record_passes: bool  # False: a record for every check
+    shared_from: float  # dual variables from which threads share a sweep
     seed: int
     n_threads: int  # 1
     shared_from: float  # 1e7; number of dual variables from which threads share a sweep
@@ -92,10 +102,10 @@ class LinearResult:
 Monitor: TypeAlias = Callable[[tuple[float, float, float, float, float, float, int]], object]
 
 class Keeper(Protocol):
-    """Takes dual variables while a fit runs."""
+    """Takes dual variables and the history so far while a fit runs."""
 
     def is_due(self) -> bool: ...
-    def keep(self, duals: Duals) -> None: ...
+    def keep(self, duals: Duals, history: NDArray[Any]) -> None: ...
 
 def train_linear(
     rows: Rows,
@@ -111,14 +121,14 @@ def train_linear(
     """Dual block coordinate descent. Releases the GIL; polls signals several times a second;
     calls `monitor` with each record of the history (epoch, seconds, primal, dual, gap,
     violation, active); a true return value stops the fit, as if max_iter were reached. Where
-    `keeper.is_due()` after a check, a copy of the dual variables goes to `keeper.keep`."""
+    `keeper.is_due()` after a check, a copy of the dual variables goes to `keeper.keep`. The
+    norms are those of `rows.squared_norms()`."""
 
 class LinearStream:
     """Weights of a stream: each example is visited once and forgotten."""
 
-    coef: Floats  # (k, d), a copy; centred when zero-sum
-    intercept: Floats
     n_seen: int
+    dtype: np.dtype[Any]
     def __init__(
         self,
         n_features: int,
@@ -127,7 +137,6 @@ class LinearStream:
         options: LinearOptions,
         dtype: np.dtype[Any],
     ) -> None: ...
-    squared_norm: float  # of the weights, centred when zero-sum
     def visit(
         self,
         rows: Rows,
@@ -137,10 +146,21 @@ class LinearStream:
     ) -> None:
         """In the order given. `duals` are those of these rows, read and changed. Pickles."""
 
-    def check(
+    def weights(self) -> tuple[Floats, Floats]:
+        """Copies of coef (k, d) and intercept (k,); centred when zero-sum."""
+
+class StreamCertificate:
+    """Objectives at the weights of a stream, which must not be visited in between. Rebuilds the
+    weights of the dual variables in a matrix of its own, in double."""
+
+    def __init__(self, stream: LinearStream) -> None: ...
+    def add(
         self, rows: Rows, labels: NDArray[np.int32], upper: NDArray[np.float64], duals: Duals
-    ) -> tuple[float, float, float]:
-        """Loss, sum of margins times dual variables, violation: what these rows add to P and D."""
+    ) -> None:
+        """Some rows; all of them once."""
+
+    def objectives(self) -> tuple[float, float, float]:
+        """Primal, dual, largest KKT violation."""
 
 def scores(rows: Rows, coef: Floats, intercept: Floats, n_threads: int = 1) -> Floats:
     """(n, k) = rows @ coef.T + intercept. coef (k, d) of the rows' dtype and any strides."""
@@ -213,12 +233,14 @@ class DecompositionOptions:
     tol: float
     max_iter: int  # passes: n steps each
     stopping: str  # "gap" | "kkt"
+    has_gap: bool  # True; else the objectives bound nothing, and "gap" is read as "kkt"
     shrinking: bool  # of smo and s2do
+    record_passes: bool  # False: a record for every check
     selection: str  # of crammer-singer, as all that follow: "kkt" | "cyclic" | "random"
     active_set: bool
     cooling: str  # "none" | "exponential" | "linear" | "log"
     cached: bool
-    block_tol: float  # of the fixed-point iteration
+    block_tol: float  # of the fixed-point iteration; 0: half of the accuracy in force
     seed: int
     cache_bytes: int  # of kernel rows; two are always kept
     def __init__(self) -> None: ...

@@ -103,8 +103,6 @@ class Decomposer:
         progress.visits = result.n_steps
         progress.converged = result.converged
         progress.history = [Check(*record) for record in result.history.tolist()]
-        if progress.negative is not None:
-            progress.history = [check._replace(gap=np.nan) for check in progress.history]
         if result.exception is not None:
             raise result.exception
 
@@ -114,11 +112,11 @@ class Decomposer:
         return self._result.duals
 
     def _options(self) -> "DecompositionOptions":
-        by_gap = self._goal.by_gap and self.progress.negative is None
         options = core.DecompositionOptions()
         options.tol = self._goal.tol
         options.max_iter = self._goal.max_iter
-        options.stopping = "gap" if by_gap else "kkt"
+        options.stopping = "gap" if self._goal.by_gap else "kkt"
+        options.has_gap = self.progress.negative is None
         options.seed = self._seed
         options.cache_bytes = self._cache_bytes
         self._solver.apply(options)

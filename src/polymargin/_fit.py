@@ -1,7 +1,7 @@
 """From validated data to a result of the core."""
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 
 from polymargin._block_solvers import find_block_solver
 from polymargin._callbacks import FitTask
+from polymargin._past import Past
 from polymargin._progress import Check, Display, open_display
 from polymargin._simd import core
 from polymargin._solvers import find_solver
@@ -21,7 +22,7 @@ from polymargin._validation import (
     as_rows,
     check_bounds,
     check_features,
-    check_finite,
+    check_finite_norms,
     check_square,
     check_symmetric,
 )
@@ -54,7 +55,7 @@ def make_problem(
     """
     n_given = X.shape[0]
     rows = as_rows(X)
-    check_finite(rows, X)
+    check_finite_norms(rows, X)
     if pairwise:
         check_square(X)
     kept: NDArray[np.int64] | None = None
@@ -102,6 +103,7 @@ class DualState:
     n_features: int
     dtype: "np.dtype[Any]"
     machine: str
+    past: Past = field(default_factory=Past)  # what a fit that goes on from here has behind it
 
     @classmethod
     def of(cls, duals: "Duals", problem: Problem, machine: "MachineInfo") -> "DualState":
@@ -139,36 +141,40 @@ class DualState:
 
 
 class Keeper(Protocol):
-    """Stores the dual variables of a fit from time to time, so that another one can go on."""
+    """Stores what a fit has reached from time to time, so that another one can go on."""
 
     def is_due(self) -> bool:
-        """Whether it wants them now; asked after each check."""
+        """Whether it wants that now; asked after each check."""
         ...
 
-    def keep(self, state: DualState) -> None:
-        """Take them."""
+    def keep(self, state: DualState, history: "NDArray[Any]") -> None:
+        """Take the dual variables and all checks so far."""
         ...
 
 
 @dataclass(frozen=True)
 class ProblemKeeper:
-    """Adds to the dual variables of a problem what is needed to read them."""
+    """Adds to dual variables and history what is needed to read them and what was before."""
 
     keeper: Keeper
     problem: Problem
     machine: "MachineInfo"
+    past: Past
 
     def is_due(self) -> bool:
         return self.keeper.is_due()
 
-    def keep(self, duals: "Duals") -> None:
-        self.keeper.keep(DualState.of(duals, self.problem, self.machine))
+    def keep(self, duals: "Duals", history: "NDArray[Any]") -> None:
+        state = DualState.of(duals, self.problem, self.machine)
+        self.keeper.keep(state, self.past.followed_by(history))
 
 
-def make_keeper(estimator: Any, problem: Problem, machine: "MachineInfo") -> ProblemKeeper | None:
+def make_keeper(
+    estimator: Any, problem: Problem, machine: "MachineInfo", past: Past
+) -> ProblemKeeper | None:
     """What keeps the dual variables of this fit, None where nobody asked for it."""
     keeper = estimator._keeper
-    return None if keeper is None else ProblemKeeper(keeper, problem, machine)
+    return None if keeper is None else ProblemKeeper(keeper, problem, machine, past)
 
 
 def _same_rows(one: "NDArray[np.int64] | None", other: "NDArray[np.int64] | None") -> bool:
@@ -177,19 +183,21 @@ def _same_rows(one: "NDArray[np.int64] | None", other: "NDArray[np.int64] | None
     return np.array_equal(one, other)
 
 
-def warm_duals(state: DualState | None, problem: Problem, machine: "MachineInfo") -> "Duals | None":
-    """The duals to start from, None for a cold start."""
+def find_start(
+    state: DualState | None, problem: Problem, machine: "MachineInfo"
+) -> tuple["Duals | None", Past]:
+    """The duals to start from, None for a cold start, and what lies behind them."""
     if state is None:
-        return None
+        return None, Past()
     difference = state.difference(problem, machine)
     if difference is None:
-        return state.duals
+        return state.duals, state.past
     warnings.warn(
         f"warm_start: {difference} differs from the last fit, so this one starts cold.",
         UserWarning,
         stacklevel=4,
     )
-    return None
+    return None, Past()
 
 
 def make_options(estimator: Any, machine: "MachineInfo") -> "LinearOptions":

@@ -16,10 +16,11 @@ from sklearn.utils.validation import check_is_fitted
 from polymargin._base import BaseSVM
 from polymargin._block_solvers import BLOCK_SOLVERS, BlockSolver, find_block_solver
 from polymargin._callbacks import FitTask
-from polymargin._fit import Problem, make_keeper, make_problem, warm_duals, warn_not_converged
+from polymargin._fit import Problem, find_start, make_keeper, make_problem, warn_not_converged
 from polymargin._kernel_fit import KernelOutcome, train_kernel
 from polymargin._kernels import KERNELS, PrecomputedKernel, as_array, make_kernel
 from polymargin._machines import find_machine
+from polymargin._past import Past
 from polymargin._solvers import KERNEL_SOLVERS, Blocks, Decomposition, find_kernel_solver
 from polymargin._threads import blas_threads, count_threads
 from polymargin._validation import (
@@ -274,6 +275,7 @@ class KernelSVM(BaseSVM):
         """Fit the problem that was made of X, y and the weights, whatever its kernel reads."""
         machine = find_machine(self.machine)
         state = getattr(self, "_dual_state", None) if self.warm_start else None
+        warm, past = find_start(state, problem, machine)
         task = FitTask(self, X, y, sample_weight)
         result, stopped = train_kernel(
             problem,
@@ -281,16 +283,16 @@ class KernelSVM(BaseSVM):
             kernel,
             find_kernel_solver(self.solver, machine),
             find_block_solver(self.block_solver, machine),
-            warm=warm_duals(state, problem, machine),
+            warm=warm,
             goal=Goal(float(self.tol), int(self.max_iter), self.stopping == "gap"),
             seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
             cache_bytes=int(min(self.cache_size * 2**20, 2**62)),
             n_threads=n_threads,
             task=task,
             verbose=int(self.verbose),
-            keeper=make_keeper(self, problem, machine),
+            keeper=make_keeper(self, problem, machine, past),
         )
-        self._store(result, problem, machine, kernel, X)
+        self._store(result, problem, machine, past, kernel, X)
         if result.exception is not None:
             raise result.exception
         task.end()
@@ -302,13 +304,14 @@ class KernelSVM(BaseSVM):
         result: KernelOutcome,
         problem: Problem,
         machine: "MachineInfo",
+        past: Past,
         kernel: "Kernel",
         X: Any,
     ) -> None:
         self.gamma_ = getattr(kernel, "gamma", np.nan)
         # The values of a precomputed kernel are not part of the model.
         self._kernel = PrecomputedKernel(None) if self.kernel == "precomputed" else kernel
-        self._store_certificate(result, problem, machine)
+        self._store_certificate(result, problem, machine, past)
         alphas = self.duals_.astype(problem.rows.dtype, copy=False)
         self.support_ = np.flatnonzero(np.diff(alphas.indptr))
         coef = alphas[self.support_].toarray().T

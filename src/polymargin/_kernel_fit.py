@@ -87,6 +87,7 @@ def train_kernel(
     else:
         core_options = core.LinearOptions()
         core_options.seed = seed
+        core_options.tol = goal.tol
         core_options.n_threads = n_threads
         block_solver.apply(core_options)
         dual = core.KernelDual(

@@ -1,5 +1,6 @@
 """The linear estimator."""
 
+from functools import cached_property
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -7,7 +8,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.multiclass import check_classification_targets, unique_labels
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from polymargin._base import BaseSVM
@@ -15,19 +16,21 @@ from polymargin._block_solvers import BLOCK_SOLVERS, BlockSolver
 from polymargin._callbacks import FitTask
 from polymargin._fit import (
     Problem,
+    find_start,
     make_keeper,
     make_options,
     make_problem,
     train,
-    warm_duals,
     warn_not_converged,
 )
 from polymargin._machines import find_machine
+from polymargin._past import Past
 from polymargin._simd import core
 from polymargin._solvers import BlockDescent
 from polymargin._sparse import sparse_scores
+from polymargin._stream_engine import StreamEngine
 from polymargin._threads import count_threads
-from polymargin._validation import as_rows, check_bounds, check_features, check_finite, check_X
+from polymargin._validation import as_rows, check_finite, check_X
 
 if TYPE_CHECKING:
     from typing import Self
@@ -36,8 +39,11 @@ if TYPE_CHECKING:
 
     from polymargin._core import LinearResult, LinearStream, MachineInfo
 
-# What `fit` can certify and `partial_fit` cannot.
-_CERTIFICATE = (
+# All that a fit or a stream leaves behind, apart from what is set whenever rows are.
+_LEARNT = (
+    "coef_",
+    "intercept_",
+    "n_samples_seen_",
     "n_iter_",
     "dual_gap_",
     "primal_objective_",
@@ -45,6 +51,8 @@ _CERTIFICATE = (
     "converged_",
     "history_",
     "_dual_state",
+    "_n_examples",
+    "_stream",
 )
 
 
@@ -117,6 +125,8 @@ class LinearSVM(BaseSVM):
         ``gap``, ``violation`` and ``active``.
     duals_ : csr_array of shape (n, k)
         The dual vectors of all rows given to `fit`.
+    n_samples_seen_ : int
+        Visits of a stream to rows; only after `partial_fit` or `fit_stream`.
     n_features_in_ : int
         Features seen in `fit`.
     feature_names_in_ : ndarray of str
@@ -134,6 +144,8 @@ class LinearSVM(BaseSVM):
     >>> bool(model.dual_gap_ <= 1e-3)
     True
     """
+
+    _stream: "LinearStream | None" = None  # what `partial_fit` goes on from
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "machine": [str],
@@ -212,12 +224,12 @@ class LinearSVM(BaseSVM):
         check_classification_targets(y)
         problem = make_problem(X, y, self._upper(X, y, sample_weight))
         state = getattr(self, "_dual_state", None) if self.warm_start else None
-        warm = warm_duals(state, problem, machine)
+        warm, past = find_start(state, problem, machine)
 
         task = FitTask(self, X, y, sample_weight)
-        keeper = make_keeper(self, problem, machine)
+        keeper = make_keeper(self, problem, machine, past)
         result, stopped = train(problem, machine, options, warm, task, int(self.verbose), keeper)
-        self._store(result, problem, machine)
+        self._store(result, problem, machine, past)
         if result.exception is not None:
             raise result.exception
         task.end()
@@ -225,11 +237,12 @@ class LinearSVM(BaseSVM):
             warn_not_converged(result, self, problem.rows.dtype.name)
         return self
 
-    def _store(self, result: "LinearResult", problem: Problem, machine: "MachineInfo") -> None:
-        self.__dict__.pop("_stream", None)
-        self._store_certificate(result, problem, machine)
-        self.coef_: Any = result.coef  # an array, or a CSR array once sparsified
-        self.intercept_ = result.intercept
+    def _store(
+        self, result: "LinearResult", problem: Problem, machine: "MachineInfo", past: Past
+    ) -> None:
+        self._forget()
+        self._store_certificate(result, problem, machine, past)
+        self.coef_, self.intercept_ = result.coef, result.intercept
         if self.weights == "sparse":
             self.sparsify()
 
@@ -241,11 +254,15 @@ class LinearSVM(BaseSVM):
         no `dual_gap_`, `duals_`, `history_` or the like. Visiting the same rows again solves a
         problem of larger `C`.
 
-        The first call starts a stream with weights of zero. So does the first call after `fit`,
-        whose weights are given up: a stream cannot go on without the dual variables of the rows
-        that they were made from. The machine, the solvers, `fit_intercept` and the dtype are
-        fixed when a stream starts; `C` and `class_weight` are read at each call. An interrupt
-        (Ctrl-C) keeps the rows visited so far, of which `n_samples_seen_` gives the number.
+        The first call starts a stream with weights of zero. So does the first call after `fit` or
+        after several passes of `fit_stream`, whose weights are given up: they are those of dual
+        variables, which a stream does not have. A single pass of `fit_stream` is a stream itself
+        and goes on. The machine, the solvers, `fit_intercept` and the dtype are fixed when a stream
+        starts; `C` and `class_weight` are read at each call. An interrupt (Ctrl-C) keeps the rows
+        visited so far, of which `n_samples_seen_` gives the number.
+
+        `coef_` and `intercept_` are copied from the stream when they are read first after a call,
+        so that small batches cost no more than their rows.
 
         Parameters
         ----------
@@ -254,7 +271,7 @@ class LinearSVM(BaseSVM):
         y : array-like of shape (n,)
             Their labels, all in `classes`.
         classes : array-like of shape (k,), default=None
-            All labels of the stream. Needed in the first call; after `fit` they are `classes_`
+            All labels of the stream. Needed in the first call; after a fit they are `classes_`
             by default.
         sample_weight : array-like of shape (n,), default=None
             Factors of `C`; rows of weight zero are passed over and not counted as seen.
@@ -274,65 +291,43 @@ class LinearSVM(BaseSVM):
         >>> stream.coef_.shape
         (3, 4)
         """
-        if self.class_weight == "balanced":
-            raise ValueError(
-                'class_weight="balanced" needs all labels at once; for partial_fit pass the '
-                "weights as a dict"
-            )
-        stream: LinearStream | None = getattr(self, "_stream", None)
-        dtype = [np.float64, np.float32] if stream is None else self.coef_.dtype
-        X, y = check_X(self, X, y, reset=stream is None, dtype=dtype)
-        check_classification_targets(y)
-        known = self._stream_classes(classes, starts=stream is None)
-        labels = labels_among(known, y)
-        rows = as_rows(X)
-        check_finite(rows, X)
-        upper = self._upper(X, y, sample_weight, known)
-        if not np.all(upper > 0):
-            kept = np.flatnonzero(upper > 0)
-            X, rows, labels, upper = X[kept], as_rows(X[kept]), labels[kept], upper[kept]
-        if len(labels) > 0:
-            check_features(rows, X)
-            check_bounds(upper, rows.dtype)
-        if stream is None:
-            stream = self._start_stream(known, X)
-        try:
-            if len(labels) > 0:
-                stream.visit(rows, labels, upper)
-        finally:  # an interrupt leaves what the rows visited so far have made
-            self.coef_, self.intercept_ = stream.coef, stream.intercept
-            self.n_samples_seen_ = stream.n_seen
-            if self.weights == "sparse":
-                self.sparsify()
+        stream = StreamEngine(self, classes, anew=False)
+        stream.visit(stream.prepare(X, y, sample_weight))
         return self
 
-    def _stream_classes(self, classes: Any, starts: bool) -> "NDArray[Any]":
-        if classes is None:
-            if not hasattr(self, "classes_"):
-                raise ValueError("classes must be passed on the first call to partial_fit.")
-            known: NDArray[Any] = self.classes_
-            return known
-        known = unique_labels(classes)
-        if not starts and not np.array_equal(known, self.classes_):
-            raise ValueError(
-                f"`classes={classes!r}` is not the same as on the first call to partial_fit, "
-                f"which was {self.classes_!r}"
+    @cached_property
+    def coef_(self) -> Any:
+        """An array, or a CSR array once sparsified; `fit` sets it, and a stream is copied."""
+        self._read_stream("coef_")
+        return vars(self)["coef_"]
+
+    @cached_property
+    def intercept_(self) -> "NDArray[Any]":
+        """Weights of the constant feature."""
+        self._read_stream("intercept_")
+        intercept: NDArray[Any] = vars(self)["intercept_"]
+        return intercept
+
+    def _read_stream(self, wanted: str) -> None:
+        """Copy the weights of the stream, all at once."""
+        if self._stream is None:
+            raise AttributeError(
+                f"{type(self).__name__!r} object has no attribute {wanted!r}", name=wanted, obj=self
             )
-        if len(known) < 2:
-            raise ValueError(f"The number of classes has to be at least two; got {len(known)}.")
-        return known
+        self.coef_, self.intercept_ = self._stream.weights()
+        if self.weights == "sparse":
+            self.sparsify()
 
-    def _start_stream(self, classes: "NDArray[Any]", X: Any) -> "LinearStream":
-        machine = find_machine(self.machine)
-        options = make_options(self, machine)
-        self._stream = core.LinearStream(X.shape[1], len(classes), machine.name, options, X.dtype)
-        self.classes_ = classes
-        self._forget_fit()
-        return self._stream
+    def _end_stream(self) -> None:
+        """Keep the weights, but not what `partial_fit` would go on from."""
+        if self._stream is not None:
+            if "coef_" not in vars(self):
+                self._read_stream("coef_")
+            del self._stream
 
-    def _forget_fit(self) -> None:
-        """Remove what only `fit` can say."""
-        for name in _CERTIFICATE:
+    def _forget(self, *names: str) -> None:
+        """Remove these attributes, by default all that was learnt."""
+        for name in names or _LEARNT:
             self.__dict__.pop(name, None)
 
     def class_scores(self, X: Any) -> "NDArray[Any]":
@@ -395,11 +390,3 @@ class LinearSVM(BaseSVM):
         if sparse.issparse(self.coef_):
             self.coef_ = self.coef_.toarray()
         return self
-
-
-def labels_among(classes: "NDArray[Any]", y: "NDArray[Any]") -> "NDArray[np.int32]":
-    """Positions of `y` in the sorted `classes`; ValueError where a label is not among them."""
-    foreign = np.setdiff1d(y, classes)
-    if len(foreign):
-        raise ValueError(f"y contains labels that are not in classes: {foreign.tolist()}")
-    return np.searchsorted(classes, y).astype(np.int32)

@@ -73,15 +73,16 @@ class DualScratch:
 
     def end_pass(self) -> None:
         """What was written is read from now on."""
-        if self.n_passes > 0 and not self._last.is_at_end:
-            raise DataError("there are fewer rows than in the last pass: the file has changed")
+        self.end_reading()
         self._last, self._next = self._next, self._last
-        self.rewind()
+        self._last.rewind()
         self._next.clear()
         self.n_passes += 1
 
-    def rewind(self) -> None:
-        """Read the last pass from its beginning."""
+    def end_reading(self) -> None:
+        """All that the last pass has written was read; the next batch is its first again."""
+        if not self._last.is_at_end:
+            raise DataError("there are fewer rows than in the last pass: the file has changed")
         self._last.rewind()
 
 

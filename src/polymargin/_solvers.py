@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from polymargin._core import DecompositionOptions, LinearOptions, MachineInfo
 
 
+HISTORIES = ("checks", "passes")
+
+
 @dataclass(frozen=True)
 class BlockDescent:
     """Dual block coordinate descent, one example at a time: what ``solver="auto"`` means.
@@ -18,24 +21,47 @@ class BlockDescent:
     Parameters
     ----------
     shrinking : bool, default=True
-        Whether passes over the violating examples only alternate with full passes.
+        Whether examples at rest are set aside until the next check, and those with next to
+        nothing to gain are left as they are.
+    class_lists : bool, default=True
+        Whether, with more than 32 classes, sweeps over the classes that matter to an example come
+        between those over all.
+    second_order : bool, default=True
+        Whether steps on all free variables at once come between the sweeps where they pay.
+    history : {"checks", "passes"}, default="checks"
+        What `history_` has a record of. After each pass the objectives are computed while the
+        clock stands still, for a curve over time; it leaves the fit as it is.
+
+    Notes
+    -----
+    Without the three switches a pass visits every example once, with all its classes: the plain
+    block coordinate descent of the papers, in which ``max_iter=3`` is three such passes.
 
     Examples
     --------
     >>> from polymargin import BlockDescent, LinearSVM
-    >>> LinearSVM(solver=BlockDescent(shrinking=False)).solver.shrinking
+    >>> plain = BlockDescent(shrinking=False, class_lists=False, second_order=False)
+    >>> LinearSVM(solver=plain).solver.shrinking
     False
     """
 
     name: ClassVar[str] = "block-descent"
     shrinking: bool = True
+    class_lists: bool = True
+    second_order: bool = True
+    history: str = "checks"
 
     def __post_init__(self) -> None:
-        check_flag(self, "shrinking")
+        for flag in ("shrinking", "class_lists", "second_order"):
+            check_flag(self, flag)
+        check_word(self, "history", HISTORIES)
 
     def apply(self, options: "LinearOptions") -> None:
         """Write this choice into the options of the core."""
         options.shrinking = bool(self.shrinking)
+        options.class_lists = bool(self.class_lists)
+        options.second_order = bool(self.second_order)
+        options.record_passes = self.history == "passes"
 
 
 @dataclass(frozen=True)
@@ -80,10 +106,12 @@ class Decomposition:
     """Few dual variables at a time. Base of such loops of kernel machines, not one itself."""
 
     name: ClassVar[str]
+    history: str
 
     def apply(self, options: "DecompositionOptions") -> None:
         """Write this choice into the options of the core."""
         options.solver = self.name
+        options.record_passes = self.history == "passes"
 
     def is_defined_for(self, machine: "MachineInfo") -> bool:
         """Whether the solver can train this machine."""
@@ -98,12 +126,16 @@ class Sequential(Decomposition):
     ----------
     shrinking : bool, default=True
         Whether variables that stay at a bound are left out, and examples that have no others.
+    history : {"checks", "passes"}, default="checks"
+        What `history_` has a record of; after each n steps the clock stands still for it.
     """
 
     shrinking: bool = True
+    history: str = "checks"
 
     def __post_init__(self) -> None:
         check_flag(self, "shrinking")
+        check_word(self, "history", HISTORIES)
 
     def apply(self, options: "DecompositionOptions") -> None:
         super().apply(options)
@@ -121,6 +153,8 @@ class SMOSolver(Sequential):
     ----------
     shrinking : bool, default=True
         Whether variables that stay at a bound are left out, and examples that have no others.
+    history : {"checks", "passes"}, default="checks"
+        What `history_` has a record of; after each n steps the clock stands still for it.
 
     Examples
     --------
@@ -144,6 +178,8 @@ class S2DO(Sequential):
     ----------
     shrinking : bool, default=True
         Whether variables that stay at a bound are left out, and examples that have no others.
+    history : {"checks", "passes"}, default="checks"
+        What `history_` has a record of; after each n steps the clock stands still for it.
     """
 
     name: ClassVar[str] = "s2do"
@@ -156,16 +192,27 @@ class CrammerSinger(Decomposition):
     Parameters
     ----------
     selection : {"kkt", "cyclic", "random"}, default="kkt"
-        The next example: the one that violates the optimality conditions most, or each in turn.
+        The next example: the one that violates the optimality conditions most, or every one in
+        turn without a look at the conditions, in the order of the rows or in a random one.
     active_set : bool, default=True
-        Whether examples in use come first; others wait until those are accurate.
+        Whether examples in use come first; others wait until those are accurate. Only with
+        ``selection="kkt"``.
     cooling : {"log", "exponential", "linear", "none"}, default="log"
-        How that accuracy falls from step to step.
+        How that accuracy falls from step to step. Only with ``selection="kkt"``.
     cache : {"lru", "none"}, default="lru"
-        Whether kernel rows are kept.
-    tol : float, default=1e-3
-        Relative change at which the fixed-point iteration stops. It falls where that leaves an
-        example less accurate than the others have to be.
+        Whether kernel rows are kept. With ``"none"`` each step computes its row anew, and
+        `cache_size` is not used.
+    tol : float, default=None
+        Relative change at which the fixed-point iteration stops; None is half of the accuracy in
+        force. It falls where that leaves an example less accurate than the others have to be.
+    history : {"checks", "passes"}, default="checks"
+        What `history_` has a record of; after each n steps the clock stands still for it.
+
+    Notes
+    -----
+    The versions that the paper compares are ``selection="cyclic"``, then ``"kkt"`` without active
+    set and cooling, then with both, all with ``cache="none"``, then with a cache. For ``"ovr"``
+    each class is trained against all others by this solver, one after the other.
 
     Examples
     --------
@@ -179,14 +226,17 @@ class CrammerSinger(Decomposition):
     active_set: bool = True
     cooling: str = "log"
     cache: str = "lru"
-    tol: float = 1e-3
+    tol: float | None = None
+    history: str = "checks"
 
     def __post_init__(self) -> None:
         check_word(self, "selection", ("kkt", "cyclic", "random"))
         check_flag(self, "active_set")
         check_word(self, "cooling", ("log", "exponential", "linear", "none"))
         check_word(self, "cache", ("lru", "none"))
-        check_positive(self, "tol")
+        if self.tol is not None:
+            check_positive(self, "tol")
+        check_word(self, "history", HISTORIES)
 
     def apply(self, options: "DecompositionOptions") -> None:
         super().apply(options)
@@ -194,10 +244,10 @@ class CrammerSinger(Decomposition):
         options.active_set = bool(self.active_set)
         options.cooling = self.cooling
         options.cached = self.cache == "lru"
-        options.block_tol = float(self.tol)
+        options.block_tol = 0.0 if self.tol is None else float(self.tol)
 
     def is_defined_for(self, machine: "MachineInfo") -> bool:
-        return FixedPoint.name in machine.block_solvers
+        return FixedPoint.name in machine.block_solvers or machine.separable
 
 
 SOLVERS: dict[str, type[BlockDescent]] = {BlockDescent.name: BlockDescent}

@@ -73,6 +73,12 @@ def check_finite(rows: "Rows", X: Any, given: Any = None) -> None:
         raise ValueError(f"Input X contains {kind} in row {i}, column {j}.")
 
 
+def check_finite_norms(rows: "Rows", X: Any) -> None:
+    """`check_finite` of rows whose norms are needed anyway: the values are read once, for both."""
+    if not np.all(np.isfinite(rows.squared_norms())):  # squares of finite values may be infinite
+        check_finite(rows, X)
+
+
 def check_square(K: Any) -> None:
     """Refuse a precomputed kernel that is not square."""
     n, m = K.shape
@@ -99,14 +105,10 @@ def check_symmetric(K: Any) -> None:
 
 def check_features(rows: "Rows", X: Any) -> None:
     """Refuse features that the type of the rows cannot compute with."""
-    values = X.data if sparse.issparse(X) else X
-    _check_norms(
-        "squared norm of a row of X",
-        rows.squared_norms(),
-        rows.dtype,
-        bool(np.any(values != 0)),
-        "Rescale the features",
-    )
+    norms = rows.squared_norms()
+    has_vanished = not np.any(norms) and bool(np.any(X.data if sparse.issparse(X) else X))
+    what, remedy = "squared norm of a row of X", "Rescale the features"
+    _check_norms(what, norms, rows.dtype, has_vanished, remedy)
 
 
 def check_kernel(diagonal: "NDArray[Any]", remedy: str) -> None:

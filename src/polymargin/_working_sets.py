@@ -15,8 +15,9 @@ import numpy as np
 
 from polymargin._interrupts import Interrupts
 from polymargin._processor import Device
-from polymargin._progress import Check
+from polymargin._progress import RECORD, Check
 from polymargin._selection import Rest, Selection
+from polymargin._simd import core
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,13 +51,8 @@ class Progress:
 
     @property
     def gap(self) -> float:
-        """Relative duality gap; a difference that rounding has made negative is 0.
-
-        NaN where the objectives bound nothing: the kernel is indefinite.
-        """
-        if self.negative is not None or not self.primal >= 0:
-            return np.nan
-        return (self.primal - self.dual) / self.primal if self.primal > self.dual else 0.0
+        """Relative duality gap; NaN with an indefinite kernel, whose objectives bound nothing."""
+        return core.relative_gap(self.primal, self.dual) if self.negative is None else np.nan
 
 
 class WorkingSets:
@@ -121,7 +117,7 @@ class WorkingSets:
         while True:
             gains = self._check(start)
             if keeper is not None and keeper.is_due():
-                keeper.keep(self.duals())
+                keeper.keep(self.duals(), np.array(progress.history, RECORD))
             stopped = on_check(progress.history[-1]) or stopped
             interrupts.raise_pending()
             left = self._goal.max_iter * n - progress.visits

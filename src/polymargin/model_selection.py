@@ -31,7 +31,7 @@ from polymargin._threads import blas_threads, count_threads
 from polymargin._validation import (
     as_rows,
     check_features,
-    check_finite,
+    check_finite_norms,
     check_sample_weight,
     check_square,
     check_symmetric,
@@ -343,7 +343,7 @@ def _make_data(
     X, y = check_X(reader, X, y)
     check_classification_targets(y)
     rows = as_rows(X)
-    check_finite(rows, X)
+    check_finite_norms(rows, X)
     if getattr(estimator, "kernel", None) == "precomputed":
         check_square(X)
         check_symmetric(X)

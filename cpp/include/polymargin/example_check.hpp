@@ -13,14 +13,16 @@
 
 namespace polymargin {
 
+// (P - D) / P; 0 where rounding has put P below D, NaN where P is no objective: it overflowed, or
+// a kernel is indefinite.
+inline double relative_gap(double primal, double dual) {
+    if (!(primal >= 0)) return std::numeric_limits<double>::quiet_NaN();
+    return primal <= dual ? 0 : (primal - dual) / primal;
+}
+
 struct Certificate {
     double primal, dual, violation;
-    // Relative; a difference that rounding has made negative is 0.
-    // Relative; NaN where the primal objective is none: it overflowed, or a kernel is indefinite.
-    double gap() const {
-        if (!(primal >= 0)) return std::numeric_limits<double>::quiet_NaN();
-        return primal <= dual ? 0 : (primal - dual) / primal;
-    }
+    double gap() const { return relative_gap(primal, dual); }
 };
 
 // Takes the scores of an example, centred where the machine is zero-sum.

@@ -42,6 +42,8 @@ struct Machine {
     constexpr double own_margin(int k) const { return margin_own + margin_own_per_class * k; }
     static constexpr double other_margin = 1;
     constexpr bool simplex() const { return join == Join::max; }
+    // One problem for each class, of that class against all others.
+    constexpr bool separable() const { return !simplex() && !relative && !zero_sum; }
 };
 
 }  // namespace polymargin

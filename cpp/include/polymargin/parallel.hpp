@@ -4,10 +4,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
-#include <exception>
-#include <mutex>
+#include <functional>
 #include <thread>
-#include <vector>
 
 namespace polymargin {
 
@@ -33,32 +31,9 @@ private:
     std::atomic<std::size_t> arrived_{0}, round_{0};
 };
 
-// Parts are handed out as threads become free.
-template <class Body>
-void parallel_for(int threads, std::size_t parts, Body&& body) {
-    const auto workers = std::min<std::size_t>(std::max(threads, 1), parts);
-    if (workers <= 1) {
-        for (std::size_t part = 0; part < parts; ++part) body(part);
-        return;
-    }
-    std::atomic<std::size_t> next{0};
-    std::exception_ptr failure;
-    std::mutex mutex;
-    const auto work = [&] {
-        try {
-            for (std::size_t part; (part = next.fetch_add(1)) < parts;) body(part);
-        } catch (...) {
-            const std::lock_guard lock(mutex);
-            failure = std::current_exception();
-        }
-    };
-    {
-        std::vector<std::jthread> pool;
-        for (std::size_t t = 1; t < workers; ++t) pool.emplace_back(work);
-        work();
-    }
-    if (failure) std::rethrow_exception(failure);
-}
+// Calls body(part) for part = 0 .. parts - 1; parts are handed out as threads become free. What the
+// body throws reaches the caller.
+void parallel_for(int threads, std::size_t parts, const std::function<void(std::size_t)>& body);
 
 // Threads that are worth starting for this many examples: one costs as much as dozens of visits.
 inline std::size_t crew_for(std::size_t examples, std::size_t threads) {
@@ -68,26 +43,6 @@ inline std::size_t crew_for(std::size_t examples, std::size_t threads) {
 
 // Calls body(t) for t = 0 .. threads - 1, all at once, t = 0 on the calling thread. Either all of
 // them start or none does. The body does not throw.
-template <class Body>
-void run_crew(std::size_t threads, Body&& body) {
-    enum Signal { wait, go, cancel };
-    std::atomic<Signal> signal{wait};
-    std::vector<std::jthread> pool;
-    try {
-        for (std::size_t t = 1; t < threads; ++t) {
-            pool.emplace_back([&, t] {
-                signal.wait(wait);
-                if (signal == go) body(t);
-            });
-        }
-    } catch (...) {
-        signal = cancel;
-        signal.notify_all();
-        throw;
-    }
-    signal = go;
-    signal.notify_all();
-    body(std::size_t{0});
-}
+void run_crew(std::size_t threads, const std::function<void(std::size_t)>& body);
 
 }  // namespace polymargin

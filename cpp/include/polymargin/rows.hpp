@@ -108,10 +108,10 @@ private:
     std::size_t n_, d_;
 };
 
-// |x|^2 + shift of every row, computed in double precision, repeated entries of a sparse row added
-// up first.
+// |x|^2 of every row, computed in double precision, repeated entries of a sparse row added up
+// first. Not finite where a value is not, or its square.
 template <class Result = double, class Rows>
-std::vector<Result> squared_norms(const Rows& rows, double shift = 0) {
+std::vector<Result> squared_norms(const Rows& rows) {
     std::vector<Result> norms(rows.size());
     std::vector<typename Rows::value_type> scratch(rows.scratch_size());
     std::vector<double> merged;
@@ -134,7 +134,7 @@ std::vector<Result> squared_norms(const Rows& rows, double shift = 0) {
                 merged[row.index(p)] = 0;
             }
         }
-        norms[i] = static_cast<Result>(norm + shift);
+        norms[i] = static_cast<Result>(norm);
     }
     return norms;
 }

@@ -3,17 +3,16 @@
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from polymargin._machines import find_machine
-from polymargin._progress import RECORD
 from polymargin.cli._console import note, warn
 from polymargin.errors import ModelFileError
 from polymargin.files import Checkpoint, read_checkpoint, write_checkpoint
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from polymargin._fit import DualState
     from polymargin.cli._options import Kernel
     from polymargin.cli._recipe import SVM
@@ -33,7 +32,7 @@ class CheckpointWriter:
     def is_due(self) -> bool:
         return time.monotonic() - self._written >= self._every
 
-    def keep(self, state: "DualState") -> None:
+    def keep(self, state: "DualState", history: "NDArray[Any]") -> None:
         now = time.monotonic()
         checkpoint = Checkpoint(
             estimator=type(self._svm).__name__,
@@ -42,8 +41,8 @@ class CheckpointWriter:
             classes=state.classes,
             state=state,
             seconds=self._before + now - self._start,
-            epochs=0.0,
-            history=np.empty(0, RECORD),
+            epochs=float(history["epoch"][-1]),
+            history=history,
             data_hash=self._data_hash,
         )
         try:

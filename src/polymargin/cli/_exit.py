@@ -2,10 +2,10 @@
 
 import os
 import sys
-import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from enum import IntEnum
+from traceback import walk_tb
 
 import typer
 
@@ -84,10 +84,13 @@ def _describe(error: OSError) -> str:
 
 
 def is_refusal(error: Exception) -> bool:
-    """Whether this was raised to refuse a value, here or in scikit-learn's validation."""
-    frames = traceback.extract_tb(error.__traceback__)
-    last = frames[-1].filename.replace(os.sep, "/") if frames else ""
-    return type(error) is not TypeError and ("/polymargin/" in last or "/sklearn/" in last)
+    """Whether this was raised to refuse a value, here or in scikit-learn's validation.
+
+    Compiled code has no frame of its own: what our core raises is raised where it was called.
+    """
+    modules = [frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__)]
+    package = modules[-1].partition(".")[0] if modules else ""
+    return type(error) is not TypeError and package in ("polymargin", "sklearn")
 
 
 def _drop_output() -> None:

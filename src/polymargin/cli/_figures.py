@@ -35,7 +35,7 @@ def plot_search(search: GridSearch, path: Path) -> None:
     rows = figure.subplots(1, len(search.machines), squeeze=False)
     for machine, axes in zip(search.machines, rows[0], strict=True):
         search.heat_map(machine, axes)
-    _save(figure, path)
+    save(figure, path)
 
 
 def plot_path(records: list[dict[str, Any]], machine: str, path: Path) -> None:
@@ -54,10 +54,10 @@ def plot_path(records: list[dict[str, Any]], machine: str, path: Path) -> None:
     quiet(axes, "C", "accuracy, %")
     axes.set_title(f"Regularisation path, {machine}", loc="left", color=INK, fontweight="bold")
     axes.legend(frameon=False, labelcolor=INK)
-    _save(figure, path)
+    save(figure, path)
 
 
-def _save(figure: Any, path: Path) -> None:
+def save(figure: Any, path: Path) -> None:
     """A file that is complete or absent."""
     with writing(path), replacing(path, "wb") as file:
         figure.savefig(file, format=path.suffix[1:].lower())

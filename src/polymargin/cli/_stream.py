@@ -140,7 +140,7 @@ def train_stream(
             if not hasattr(svm, "coef_"):
                 raise
             was_interrupted = True
-    svm.__dict__.pop("_stream", None)  # a second copy of the weights
+    svm._end_stream()  # a file needs no second copy of the weights
     make_compact(svm)
     with writing(target):
         save(assemble(steps, svm), target, reading=described)

@@ -1,5 +1,6 @@
 """``polymargin info``."""
 
+import math
 from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any
@@ -35,7 +36,10 @@ def info(
         return
     if file_kind(model) == "checkpoint":
         facts = _facts_of_checkpoint(read_checkpoint(model))
-        show_json(facts | {"file": str(model)}) if json else show_figures(str(model), facts)
+        if json:
+            show_json(facts | {"file": str(model)})
+        else:
+            show_figures(str(model), facts | {"gap": f"{facts['gap']:.2e}"})
         return
     described = read_info(model)
     if json:
@@ -63,6 +67,8 @@ def _facts_of_checkpoint(checkpoint: Checkpoint) -> dict[str, Any]:
         "classes": len(checkpoint.classes),
         "rows": checkpoint.state.n_given,
         "seconds": round(checkpoint.seconds, 1),
+        "passes": round(checkpoint.epochs, 1),
+        "gap": float(checkpoint.history["gap"][-1]) if len(checkpoint.history) else math.nan,
     }
 
 

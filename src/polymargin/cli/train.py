@@ -136,7 +136,7 @@ def train(
         was_interrupted = _fit(svm, X, table.y)
     seconds = spent + time.perf_counter() - start
     if svm._keeper is not None:
-        svm._keeper.keep(svm._dual_state)
+        svm._keeper.keep(svm._dual_state, svm.history_)
         del svm._keeper
     svm.set_params(verbose=0, warm_start=False)
     make_compact(svm)

@@ -1,13 +1,14 @@
 """Where a fit was when it was interrupted, so that another process can go on from there."""
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from polymargin._fit import DualState
 from polymargin._kernel import KernelSVM
 from polymargin._linear import LinearSVM
 from polymargin._machines import find_machine
+from polymargin._past import Past
 from polymargin.errors import ModelFileError
 from polymargin.files._arrays import put_labels, take_labels
 from polymargin.files._estimators import ESTIMATORS, Estimator
@@ -114,7 +115,8 @@ class Checkpoint:
         """Let the next `fit` of an estimator start from here.
 
         It has to be given the same rows, labels and set of rows of positive weight; with others
-        it starts cold and warns.
+        it starts cold and warns. Its `history_` begins with the checks so far and goes on with
+        their epochs and seconds. `n_iter_` counts all passes, `max_iter` bounds those to come.
 
         Parameters
         ----------
@@ -138,7 +140,8 @@ class Checkpoint:
             )
         if not estimator.warm_start:
             raise ValueError("set warm_start=True: without it fit would start from zero")
-        estimator._dual_state = self.state
+        past = Past(self.seconds, self.epochs, self.history)
+        estimator._dual_state = replace(self.state, past=past)
         return estimator
 
 

@@ -1,6 +1,8 @@
 """What a trained machine says about its data: tables, figures, one HTML report."""
 
+from polymargin.inspect._bound import Bound, bound
 from polymargin.inspect._confusion import confusable_pairs, confusion, margins
+from polymargin.inspect._density import Density, density
 from polymargin.inspect._features import top_features
 from polymargin.inspect._figures import (
     plot_confusion,
@@ -13,8 +15,12 @@ from polymargin.inspect._pictures import plot_patterns, plot_weights
 from polymargin.inspect._report import report
 
 __all__ = [
+    "Bound",
+    "Density",
+    "bound",
     "confusable_pairs",
     "confusion",
+    "density",
     "margins",
     "plot_confusion",
     "plot_convergence",

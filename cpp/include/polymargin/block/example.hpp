@@ -548,4 +548,7 @@ private:
     Move move_{};
 };
 
+extern template class ExampleBlock<float>;
+extern template class ExampleBlock<double>;
+
 }  // namespace polymargin

@@ -55,6 +55,20 @@ struct Variables {
         b[p] += step;
         total += sign[p] * step;
     }
+    // The variable that violates optimality in its box most, and by how much.
+    struct Worst {
+        std::size_t p = 0;
+        double violation = 0;
+    };
+    Worst worst() const {
+        Worst worst;
+        for (std::size_t p = 0; p < size(); ++p) {
+            const double g = gradient(p);
+            const bool can_move = g > 0 ? b[p] < upper[p] : b[p] > 0;
+            if (can_move && std::abs(g) > worst.violation) worst = {p, std::abs(g)};
+        }
+        return worst;
+    }
     double sum() const {
         double sum = 0;
         for (const double value : b) sum += value;

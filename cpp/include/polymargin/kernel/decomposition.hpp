@@ -21,6 +21,8 @@ struct DecompositionGoal {
     double tol = 1e-3;
     std::int64_t max_iter = 1000;  // passes: n steps each
     Stopping stopping = Stopping::gap;
+    bool has_gap = true;  // false where the objectives bound nothing: the kernel is indefinite
+    bool record_passes = false;  // a record after every n steps in place of one for every check
 };
 
 struct DecompositionOutcome {
@@ -35,7 +37,16 @@ public:
     explicit Watch(const Observer& observer) : observer_(observer) {}
 
     double seconds() const {
-        return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+        const auto passed = std::chrono::steady_clock::now() - start_;
+        return std::chrono::duration<double>(passed).count() - paused_;
+    }
+    // Calls body while the clock stands still.
+    template <class Body>
+    auto paused(Body&& body) {
+        const double before = seconds();
+        const auto result = body();
+        paused_ += seconds() - before;
+        return result;
     }
     bool interrupted() {
         if (stopped_ || !observer_.interrupted) return stopped_;
@@ -45,15 +56,14 @@ public:
         }
         return stopped_;
     }
-    bool record(const Record& record) {
+    void record(const Record& record) {
         stopped_ = (observer_.on_check && observer_.on_check(record)) || stopped_;
-        return stopped_;
     }
 
 private:
     const Observer& observer_;
     std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-    double next_ = 0.1;
+    double next_ = 0.1, paused_ = 0;
     bool stopped_ = false;
 };
 
@@ -89,12 +99,13 @@ struct Advance {
 //     double violation()                      the largest that the last step saw
 //     std::int64_t active(), bool whole()     how many examples it looks at, whether all
 //     void complete()                         brings all scores up to date, looks at all again
+//     Certificate certificate()               of the whole problem, without a change of its path
 template <class T, class Solver>
 DecompositionOutcome decompose(const DecompositionGoal& goal, const ScoredDuals<T>& state,
                                Solver& solver, const Observer& observer) {
     Watch watch(observer);
     Stall stall(std::max(double(std::numeric_limits<T>::epsilon()) / 64, 1e-15));
-    const bool by_gap = goal.stopping == Stopping::gap;
+    const bool by_gap = goal.has_gap && goal.stopping == Stopping::gap;
     const auto n = static_cast<std::int64_t>(state.size());
     const std::int64_t most = std::numeric_limits<std::int64_t>::max() / n;
     const std::int64_t budget = n * std::min(goal.max_iter, most);
@@ -103,15 +114,18 @@ DecompositionOutcome decompose(const DecompositionGoal& goal, const ScoredDuals<
     };
     const double enough = by_gap ? 0 : goal.tol;
     std::int64_t steps = 0;
+    const auto record = [&](const Certificate& certificate, std::int64_t active) {
+        const double gap = goal.has_gap ? certificate.gap() : std::nan("");
+        watch.record({double(steps) / double(n), watch.seconds(), certificate.primal,
+                      certificate.dual, gap, certificate.violation, active});
+    };
     for (bool moves = true;;) {
         const std::int64_t active = solver.active();
         solver.complete();
         const Certificate certificate = state.check();
         const bool converged = reached(certificate);
-        const bool stopped =
-            watch.record({double(steps) / double(n), watch.seconds(), certificate.primal,
-                          certificate.dual, certificate.gap(), certificate.violation, active});
-        if (converged || stopped || watch.interrupted() || !moves || steps >= budget ||
+        if (!goal.record_passes || steps == 0) record(certificate, active);
+        if (converged || watch.interrupted() || !moves || steps >= budget ||
             stall(certificate.dual)) {
             return {certificate, steps, converged};
         }
@@ -123,6 +137,9 @@ DecompositionOutcome decompose(const DecompositionGoal& goal, const ScoredDuals<
             const auto [taken, moved] = solver.advance(limit, enough, watch);
             steps += taken;
             moves = moves || moved > 0;
+            if (goal.record_passes && taken > 0) {
+                record(watch.paused([&] { return solver.certificate(); }), solver.active());
+            }
             if (taken < limit || solver.whole() || watch.interrupted() || steps >= budget ||
                 steps - start >= 10 * n || solver.violation() <= 0.1 * certificate.violation ||
                 reached(state.check())) {

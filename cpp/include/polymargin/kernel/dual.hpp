@@ -145,4 +145,8 @@ private:
     int threads_;
 };
 
+// Compiled in cpp/src/kernel.cpp.
+extern template class KernelDual<float>;
+extern template class KernelDual<double>;
+
 }  // namespace polymargin

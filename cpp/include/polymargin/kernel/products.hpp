@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <vector>
 
 #include "polymargin/parallel.hpp"
@@ -84,16 +85,29 @@ struct ManhattanDistance {
     simd::Pack<T> sums;
 };
 
-// out (left.size(), right.size()), rows `stride` apart.
-template <template <class> class Measure, class Left, class Right, class T>
-void fill(const Left& left, const Right& right, T* out, std::size_t stride, int threads) {
+// Rows of any kind, a pack at a time.
+template <class T>
+struct Packs {
+    template <class Rows>
+    explicit Packs(const Rows& rows)
+        : n(rows.size()), at([&rows](std::size_t first, std::size_t count) {
+              return PackedRows<T>(rows, first, count);
+          }) {}
+
+    std::size_t n;
+    std::function<PackedRows<T>(std::size_t first, std::size_t count)> at;
+};
+
+// out (left.n, right.size()), rows `stride` apart.
+template <template <class> class Measure, class Right, class T>
+void fill(const Packs<T>& left, const Right& right, T* out, std::size_t stride, int threads) {
     constexpr std::size_t lanes = PackedRows<T>::lanes;
-    const std::size_t m = left.size(), n = right.size(), packs = (m + lanes - 1) / lanes;
+    const std::size_t m = left.n, n = right.size(), packs = (m + lanes - 1) / lanes;
     const std::size_t pieces = packs >= std::size_t(4 * threads) ? 1 : threads;
     parallel_for(threads, packs * pieces, [&](std::size_t part) {
         const std::size_t first = part / pieces * lanes, piece = part % pieces;
         const std::size_t count = std::min(lanes, m - first);
-        const PackedRows<T> rows(left, first, count);
+        const PackedRows<T> rows = left.at(first, count);
         const Measure<T> measure(rows);
         std::vector<T> scratch(right.scratch_size());
         for (std::size_t j = n * piece / pieces; j < n * (piece + 1) / pieces; ++j) {

@@ -70,15 +70,17 @@ public:
     std::int64_t active() const { return static_cast<std::int64_t>(active_.size()); }
     bool whole() const { return active_.size() == state_.size(); }
 
+    // Of the whole problem; those that are left out stay so.
+    Certificate certificate() {
+        if (whole()) return state_.check();
+        ScoredDuals<T> up_to_date = state_;
+        up_to_date.recompute(inactive(), rows_);
+        return up_to_date.check();
+    }
+
     void complete() {
         if (!whole()) {
-            std::vector<std::uint32_t> inactive;
-            auto next = active_.begin();
-            for (std::uint32_t i = 0; i < state_.size(); ++i) {
-                if (next != active_.end() && *next == i) ++next;
-                else inactive.push_back(i);
-            }
-            state_.recompute(inactive, rows_);
+            state_.recompute(inactive(), rows_);
             active_.resize(state_.size());
             std::iota(active_.begin(), active_.end(), std::uint32_t{0});
         }
@@ -99,6 +101,16 @@ private:
         std::int32_t to = slack, from = slack;
         double gain = 0;
     };
+
+    std::vector<std::uint32_t> inactive() const {
+        std::vector<std::uint32_t> inactive;
+        auto next = active_.begin();
+        for (std::uint32_t i = 0; i < state_.size(); ++i) {
+            if (next != active_.end() && *next == i) ++next;
+            else inactive.push_back(i);
+        }
+        return inactive;
+    }
 
     std::int64_t shrink_interval() const {
         return static_cast<std::int64_t>(std::min<std::size_t>(state_.size(), 1000));
@@ -363,5 +375,13 @@ private:
     std::vector<AlphaMove<T>> moves_;
     std::size_t pending_ = 0;
 };
+
+// Compiled in cpp/src/decomposition.cpp.
+extern template class Sequential<float>;
+extern template DecompositionOutcome decompose(const DecompositionGoal&, const ScoredDuals<float>&,
+                                               Sequential<float>&, const Observer&);
+extern template class Sequential<double>;
+extern template DecompositionOutcome decompose(const DecompositionGoal&, const ScoredDuals<double>&,
+                                               Sequential<double>&, const Observer&);
 
 }  // namespace polymargin

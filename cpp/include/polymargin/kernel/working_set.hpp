@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "polymargin/block/example.hpp"
-#include "polymargin/block/registry.hpp"
+#include "polymargin/block/solver.hpp"
 #include "polymargin/duals.hpp"
 #include "polymargin/kernel/problem.hpp"
 #include "polymargin/kernel/scores.hpp"

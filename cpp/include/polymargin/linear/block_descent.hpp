@@ -53,8 +53,10 @@ public:
           order_(problem.size()),
           random_(options.seed),
           sweep_(problem, norms_, duals, weights, options),
-          has_lists_(!duals.flat() && !problem.machine.zero_sum),
-          second_order_((4 + options.threads) * problem.weight_rows() <= problem.size() / 2) {
+          has_lists_(options.class_lists && !duals.flat() && !problem.machine.zero_sum),
+          is_small_(problem.weight_rows() * problem.k <= small_weights &&
+                    problem.size() * problem.k <= small_weights),
+          second_order_(options.second_order && second_order_pays()) {
         std::iota(order_.begin(), order_.end(), std::uint32_t{0});
         active_ = order_.size();
     }
@@ -86,6 +88,14 @@ public:
     }
 
 private:
+    static constexpr std::size_t small_weights = 1 << 14;
+
+    // It needs a few more matrices of the size of the weights, and pays where there are far more
+    // examples than features or where all of it is small.
+    bool second_order_pays() const {
+        return is_small_ || (4 + options_.threads) * problem_.weight_rows() <= problem_.size() / 2;
+    }
+
     bool reached(double gap, double violation) const {
         if (options_.stopping == Stopping::kkt) return violation <= options_.tol;
         return gap <= options_.tol * primal_;
@@ -122,7 +132,8 @@ private:
             .listed = listed,
             .threshold = threshold_,
             .near = std::isinf(threshold_) ? T(0) : threshold_ / 2,
-            .negligible = options_.stopping == Stopping::gap ? 0.1 * share : 0};
+            .negligible =
+                options_.shrinking && options_.stopping == Stopping::gap ? 0.1 * share : 0};
         random_.shuffle(std::span(order_).first(active_));
         double gap = 0, weight = 0;
         std::size_t kept = 0;
@@ -133,6 +144,7 @@ private:
             return interrupted(at);
         });
         visits_ += static_cast<double>(visits);
+        note_pass();
         if (listed) return gap;
         if (visits == active_) active_ = kept;
         threshold_ = T(0.5 * gap / weight);
@@ -154,7 +166,8 @@ private:
     // Every few sweeps, once the bounds of most examples are settled, a step of second order.
     void accelerate() {
         constexpr int sweeps_between = 20;
-        if (4 * active_ > problem_.size() || active_ == 0 || ++swept_ < sweeps_between) return;
+        const bool settled = is_small_ || 4 * active_ <= problem_.size();
+        if (!settled || active_ == 0 || ++swept_ < sweeps_between) return;
         if (SubspaceStep<Rows>::most_passes * static_cast<double>(active_) > budget_ - visits_)
             return;
         swept_ = 0;
@@ -206,7 +219,20 @@ private:
         last_gap_ = std::max(0.0, gap.value());  // rounding can make it negative
         sweeps_ = 0;
         primal_ = 0.5 * weights_.squared_norm(problem_.machine.zero_sum) + loss.value();
-        record(primal_, primal_ - last_gap_, violation_);
+        if (!options_.record_passes) record(primal_, primal_ - last_gap_, violation_);
+    }
+
+    // Where a curve is wanted: objectives of the whole after each pass. The clock stands still
+    // meanwhile, and the fit goes on from its own weights.
+    void note_pass() {
+        const double n = static_cast<double>(problem_.size());
+        if (!options_.record_passes || visits_ < next_pass_ * n) return;
+        next_pass_ = std::floor(visits_ / n) + 1;
+        const double before = seconds();
+        Weights<T> rebuilt = weights_.copy();
+        const Certificate now = polymargin::certify(problem_, duals_, rebuilt, options_.threads);
+        paused_ += seconds() - before;
+        record(now.primal, now.dual, now.violation);
     }
 
     // Many updates in single precision move the weights away from the dual variables. That shows
@@ -228,6 +254,8 @@ private:
     }
 
     void record(double primal, double dual, double violation) {
+        if (options_.record_passes && recorded_ == visits_) return;
+        recorded_ = visits_;
         const Record record{.epoch = visits_ / static_cast<double>(problem_.size()),
                             .seconds = seconds(),
                             .primal = primal,
@@ -251,7 +279,8 @@ private:
     }
 
     double seconds() const {
-        return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+        const auto passed = std::chrono::steady_clock::now() - start_;
+        return std::chrono::duration<double>(passed).count() - paused_;
     }
 
     const LinearProblem<Rows>& problem_;
@@ -264,7 +293,7 @@ private:
     std::size_t active_ = 0;
     Random random_;
     Sweep<Rows> sweep_;
-    bool has_lists_;
+    bool has_lists_, is_small_;
 
     // Steps of second order need more matrices like the weights: only where those are small.
     bool second_order_;
@@ -272,6 +301,7 @@ private:
     int swept_ = 0;
 
     double budget_ = 0, visits_ = 0, refreshed_ = 0;
+    double next_pass_ = 1, recorded_ = -1, paused_ = 0;  // where passes are recorded
     double accept_ = 1.05;  // fraction of the tolerance the sweeps aim for
     T threshold_ = std::numeric_limits<T>::infinity();
     double primal_ = 0, last_gap_ = std::numeric_limits<double>::infinity(), violation_ = 0;

@@ -100,6 +100,16 @@ struct ExampleSums {
         margins += other.margins.value();
         violation = std::max(violation, other.violation);
     }
+
+    // With the squared norms of U and of W.
+    Certificate certificate(double norm_U, double norm_W) const {
+        CompensatedSum primal, dual;
+        primal += 0.5 * norm_U;
+        primal += loss.value();
+        dual += margins.value();
+        dual += -0.5 * norm_W;
+        return {primal.value(), dual.value(), violation};
+    }
 };
 
 // Of the examples first <= i < last; the weights are centred where the machine is zero-sum.
@@ -135,12 +145,29 @@ Certificate certify(const LinearProblem<Rows>& problem, const Duals<T>& duals, W
     });
     ExampleSums total;
     for (const ExampleSums& part : sums) total.add(part);
-    CompensatedSum primal, dual;
-    primal += 0.5 * weights.squared_norm(false);
-    primal += total.loss.value();
-    dual += total.margins.value();
-    dual += -0.5 * norm;
-    return {primal.value(), dual.value(), total.violation};
+    return total.certificate(weights.squared_norm(false), norm);
 }
+
+// The certificate of weights U that stay as they are while the examples pass by once, a part at a
+// time: W needs a matrix of its own.
+class PassingCertificate {
+public:
+    PassingCertificate(std::size_t features, std::size_t classes) : W_(features, classes) {}
+
+    template <class Rows, class T>
+    void add(const LinearProblem<Rows>& part, const Duals<T>& duals, const Weights<T>& weights) {
+        add_weights(part, duals, 0, part.k, W_.row(0), W_.stride());
+        sums_.add(sum_examples(part, duals, weights, 0, part.size()));
+    }
+
+    template <class T>
+    Certificate at(const Weights<T>& weights) const {
+        return sums_.certificate(weights.squared_norm(false), W_.squared_norm(false));
+    }
+
+private:
+    Weights<double> W_;
+    ExampleSums sums_;
+};
 
 }  // namespace polymargin

@@ -20,6 +20,7 @@ using RowOf = decltype(std::declval<Rows>().row(0, nullptr));
 template <class Rows>
 struct LinearProblem {
     const Rows& rows;
+    std::span<const double> norms;         // |x_i|^2
     std::span<const std::int32_t> labels;  // 0 .. k-1
     Bounds upper;
     int k;
@@ -33,7 +34,11 @@ struct LinearProblem {
 // q_i = |x_i|^2, the bias counted in, in the working precision.
 template <class Rows, class T = typename Rows::value_type>
 std::vector<T> working_norms(const LinearProblem<Rows>& problem) {
-    return squared_norms<T>(problem.rows, problem.bias);
+    std::vector<T> norms(problem.size());
+    for (std::size_t i = 0; i < norms.size(); ++i) {
+        norms[i] = static_cast<T>(problem.norms[i] + problem.bias);
+    }
+    return norms;
 }
 
 enum class Stopping { gap, kkt };
@@ -44,7 +49,10 @@ struct LinearOptions {
     std::int64_t max_iter = 1000;  // passes over the data, counted by visits
     Stopping stopping = Stopping::gap;
     BlockChoice block;
-    bool shrinking = true;
+    bool shrinking = true;       // set examples at rest aside
+    bool class_lists = true;     // sweeps over the classes that an example lists
+    bool second_order = true;    // steps on the free variables
+    bool record_passes = false;  // a record after every pass in place of one for every check
     std::uint64_t seed = 0;
     int threads = 1;
     double shared_from = 1e7;  // number of dual variables from which threads share a sweep

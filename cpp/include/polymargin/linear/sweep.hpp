@@ -14,6 +14,7 @@
 #include <span>
 #include <vector>
 
+#include "polymargin/block/solver.hpp"
 #include "polymargin/linear/listed_visitor.hpp"
 #include "polymargin/linear/update.hpp"
 #include "polymargin/linear/visitor.hpp"

@@ -27,10 +27,11 @@ template <class Rows, class T = typename Rows::value_type>
 std::size_t train_stream(const LinearProblem<Rows>& problem, const LinearOptions& options,
                          Weights<T>& weights, Duals<T>* kept, const Observer& observer);
 
-// What a part of a stream adds to the objectives at these weights.
+// Adds a part of a stream to the certificate of these weights, which are centred where the machine
+// is zero-sum.
 template <class Rows, class T = typename Rows::value_type>
-ExampleSums check_stream(const LinearProblem<Rows>& problem, const Weights<T>& weights,
-                         const Duals<T>& kept);
+void check_stream(const LinearProblem<Rows>& problem, const Weights<T>& weights,
+                  const Duals<T>& kept, PassingCertificate& certificate);
 
 // out (n, k) = rows coef^T + intercept; coef has k rows and any strides.
 template <class Rows, class T = typename Rows::value_type>

@@ -26,6 +26,12 @@ public:
         data_ = reinterpret_cast<T*>((address + line - 1) / line * line);
     }
 
+    Weights copy() const {
+        Weights other(features_, classes_);
+        std::memcpy(other.data_, data_, features_ * stride_ * sizeof(T));
+        return other;
+    }
+
     T* row(std::size_t j) { return data_ + j * stride_; }
     const T* row(std::size_t j) const { return data_ + j * stride_; }
     std::size_t features() const { return features_; }
