@@ -129,8 +129,8 @@ private:
     std::vector<double> beta_, gradient_;
 };
 
-// Takes steps one by one, no variable standing aside, and calls each(before, changed) for those
-// that changed something.
+// Takes steps one by one, no variable standing aside, and calls each(step, before, changed) for
+// those that changed something.
 template <class Solver, class Each>
 void take_steps(const KernelData<double>& data, const ScoredDuals<double>& state, Solver& solver,
                 int steps, Each&& each) {
@@ -140,7 +140,7 @@ void take_steps(const KernelData<double>& data, const ScoredDuals<double>& state
         solver.complete();
         const Snapshot before(data, state);
         if (solver.advance(1, 0, watch).taken == 0) break;
-        if (const auto changed = before.changed(); !changed.empty()) each(before, changed);
+        if (const auto changed = before.changed(); !changed.empty()) each(step, before, changed);
     }
 }
 
@@ -159,16 +159,18 @@ TEST(choices, smo_moves_the_variable_of_the_largest_gain) {
     for (const Machine& machine : registered_machines) {
         if (machine.simplex()) continue;
         int steps = 0;
-        take_sequential_steps(machine, false, [&](const Snapshot& before, const auto& changed) {
-            const auto gain = [&](Variable v) {
-                return before.drive(v) * before.drive(v) / before.Q(v, v);
-            };
-            double best = 0;
-            before.for_each([&](Variable v) { best = std::max(best, gain(v)); });
-            CHECK(changed.size() == 1);
-            CHECK_AT_MOST(best * ties, gain(changed[0]));
-            ++steps;
-        });
+        take_sequential_steps(machine, false,
+                              [&](int, const Snapshot& before, const auto& changed) {
+                                  const auto gain = [&](Variable v) {
+                                      return before.drive(v) * before.drive(v) / before.Q(v, v);
+                                  };
+                                  double best = 0;
+                                  before.for_each(
+                                      [&](Variable v) { best = std::max(best, gain(v)); });
+                                  CHECK(changed.size() == 1);
+                                  CHECK_AT_MOST(best * ties, gain(changed[0]));
+                                  ++steps;
+                              });
         CHECK(steps > 50);
     }
 }
@@ -177,7 +179,7 @@ TEST(choices, s2do_moves_the_largest_gradient_and_what_gains_most_with_it) {
     for (const Machine& machine : registered_machines) {
         if (machine.simplex()) continue;
         int pairs = 0;
-        take_sequential_steps(machine, true, [&](const Snapshot& before, const auto& changed) {
+        take_sequential_steps(machine, true, [&](int, const Snapshot& before, const auto& changed) {
             const auto size = [&](Variable v) { return std::abs(before.drive(v)); };
             double steepest = 0;
             before.for_each([&](Variable v) { steepest = std::max(steepest, size(v)); });
@@ -205,7 +207,7 @@ TEST(choices, mass_moves_inside_the_example_where_it_gains_most) {
         if (!machine.simplex()) continue;
         for (const bool two_variables : {false, true}) {
             int steps = 0;
-            const auto check = [&](const Snapshot& before, const auto& changed) {
+            const auto check = [&](int, const Snapshot& before, const auto& changed) {
                 double best = 0;
                 for (std::size_t i = 0; i < data.n; ++i) {
                     best = std::max(best, before.gain_of_pair(i));
@@ -229,10 +231,11 @@ void take_crammer_singer_steps(const Machine& machine, const CrammerSingerOption
     RowCache<double> rows = data.rows(data.n);
     ScoredDuals<double> state(problem, Duals<double>(data.n, data.k));
     CrammerSinger<double> solver(state, rows, options);
-    take_steps(data, state, solver, 150, [&](const Snapshot& before, const auto& changed) {
-        CHECK(changed.front().i == changed.back().i);
-        each(before, changed[0].i);
-    });
+    take_steps(data, state, solver, 150,
+               [&](int step, const Snapshot& before, const auto& changed) {
+                   CHECK(changed.front().i == changed.back().i);
+                   each(step, before, changed[0].i);
+               });
 }
 
 const std::vector<const Machine*> fixed_point_machines{&machines::cs, &machines::adm};
@@ -241,11 +244,13 @@ TEST(choices, crammer_singer_visits_the_example_of_the_largest_psi) {
     const CrammerSingerOptions options{.active_set = false, .cooling = Cooling::none};
     for (const Machine* machine : fixed_point_machines) {
         int steps = 0;
-        take_crammer_singer_steps(*machine, options, [&](const Snapshot& before, std::size_t i) {
-            const double largest = before.largest_psi([](std::size_t) { return true; });
-            CHECK_AT_MOST(largest * ties, before.psi(i));
-            ++steps;
-        });
+        take_crammer_singer_steps(*machine, options,
+                                  [&](int, const Snapshot& before, std::size_t i) {
+                                      const double largest =
+                                          before.largest_psi([](std::size_t) { return true; });
+                                      CHECK_AT_MOST(largest * ties, before.psi(i));
+                                      ++steps;
+                                  });
         CHECK(steps > 50);
     }
 }
@@ -254,49 +259,48 @@ TEST(choices, examples_in_use_come_first) {
     const CrammerSingerOptions options{.cooling = Cooling::none, .accuracy = 0.3};
     for (const Machine* machine : fixed_point_machines) {
         int used = 0, unused = 0;
-        take_crammer_singer_steps(*machine, options, [&](const Snapshot& before, std::size_t i) {
-            const double largest = before.largest_psi(
-                [&](std::size_t j) { return before.in_use(j) == before.in_use(i); });
-            CHECK_AT_MOST(largest * ties, before.psi(i));
-            if (!before.in_use(i)) {
-                CHECK_AT_MOST(before.largest_psi([&](std::size_t j) { return before.in_use(j); }),
-                              options.accuracy);
-            }
-            ++(before.in_use(i) ? used : unused);
-        });
+        take_crammer_singer_steps(*machine, options,
+                                  [&](int, const Snapshot& before, std::size_t i) {
+                                      const double largest = before.largest_psi([&](std::size_t j) {
+                                          return before.in_use(j) == before.in_use(i);
+                                      });
+                                      CHECK_AT_MOST(largest * ties, before.psi(i));
+                                      if (!before.in_use(i)) {
+                                          CHECK_AT_MOST(before.largest_psi([&](std::size_t j) {
+                                              return before.in_use(j);
+                                          }),
+                                                        options.accuracy);
+                                      }
+                                      ++(before.in_use(i) ? used : unused);
+                                  });
         CHECK(used > 20 && unused > 10);
     }
 }
 
-TEST(choices, cyclic_visits_the_next_example_that_is_not_accurate) {
-    const CrammerSingerOptions options{.choice = ExampleChoice::cyclic,
-                                       .active_set = false,
-                                       .cooling = Cooling::none};
-    std::size_t at = 0;
-    take_crammer_singer_steps(machines::cs, options, [&](const Snapshot& before, std::size_t i) {
-        const std::size_t n = KernelData<double>().n;
-        while (before.psi(at) <= options.accuracy) at = (at + 1) % n;
-        CHECK(i == at);
-        at = (at + 1) % n;
-    });
+TEST(choices, cyclic_visits_one_example_after_the_other) {
+    const std::size_t n = KernelData<double>().n;
+    int steps = 0;
+    take_crammer_singer_steps(machines::cs, {.choice = ExampleChoice::cyclic},
+                              [&](int step, const Snapshot&, std::size_t i) {
+                                  CHECK(i == step % n);
+                                  ++steps;
+                              });
+    CHECK(steps > 50);
 }
 
 TEST(choices, random_order_has_every_example_once_in_a_round) {
-    const CrammerSingerOptions options{.choice = ExampleChoice::random,
-                                       .active_set = false,
-                                       .cooling = Cooling::none,
-                                       .seed = 5};
     const std::size_t n = KernelData<double>().n;
-    std::vector<std::size_t> visited;
-    take_crammer_singer_steps(machines::cs, options, [&](const Snapshot& before, std::size_t i) {
-        CHECK(before.psi(i) > options.accuracy);
-        visited.push_back(i);
-    });
-    // At first all examples miss their conditions, and the first to be solved are far from others.
-    const auto end = visited.begin() + 20;
-    CHECK(!std::is_sorted(visited.begin(), end));
-    std::sort(visited.begin(), end);
-    CHECK(std::adjacent_find(visited.begin(), end) == end && visited.size() > n / 2);
+    std::vector<std::vector<std::size_t>> rounds(3);
+    take_crammer_singer_steps(machines::cs, {.choice = ExampleChoice::random, .seed = 5},
+                              [&](int step, const Snapshot&, std::size_t i) {
+                                  rounds[step / n].push_back(i);
+                              });
+    CHECK(rounds[0] != rounds[1]);
+    for (auto& round : rounds) {
+        CHECK(round.size() > 10 && !std::is_sorted(round.begin(), round.end()));
+        std::sort(round.begin(), round.end());
+        CHECK(std::adjacent_find(round.begin(), round.end()) == round.end());
+    }
 }
 
 TEST(choices, accuracy_cools_as_the_schedules_say) {
@@ -325,20 +329,15 @@ TEST(choices, cooling_lets_others_come_earlier) {
          {Cooling::exponential, Cooling::linear, Cooling::logarithmic, Cooling::none}) {
         CoolingSchedule schedule(cooling, 1e-3);
         const CrammerSingerOptions options{.cooling = cooling, .accuracy = 1e-3};
-        std::int64_t step = 0;
-        take_crammer_singer_steps(machines::cs, options,
-                                  [&](const Snapshot& before, std::size_t i) {
-                                      const auto largest = [&](bool used) {
-                                          return before.largest_psi([&](std::size_t j) {
-                                              return before.in_use(j) == used;
-                                          });
-                                      };
-                                      const double most = std::max(largest(true), largest(false));
-                                      if (most <= schedule.at(step)) schedule.lower(step, most);
-                                      CHECK(before.in_use(i) ==
-                                            (largest(true) > schedule.at(step)));
-                                      ++step;
-                                  });
+        const auto check = [&](int step, const Snapshot& before, std::size_t i) {
+            const auto largest = [&](bool used) {
+                return before.largest_psi([&](std::size_t j) { return before.in_use(j) == used; });
+            };
+            const double most = std::max(largest(true), largest(false));
+            if (most <= schedule.at(step)) schedule.lower(step, most);
+            CHECK(before.in_use(i) == (largest(true) > schedule.at(step)));
+        };
+        take_crammer_singer_steps(machines::cs, options, check);
     }
 }
 
