@@ -201,12 +201,12 @@ def test_keepers_are_asked_at_every_check() -> None:
         def is_due(self) -> bool:
             return next(self.due)
 
-        def keep(self, duals: Any) -> None:
-            self.kept.append(duals)
+        def keep(self, duals: Any, history: Any) -> None:
+            self.kept.append((duals, history["gap"].tolist()))
 
-    loop = make_loop(Script([checked([1, 1], gap) for gap in (0.5, 0.4, 0.0)]), 2, 2)
+    loop = make_loop(Script([checked([1, 1], gap) for gap in (0.5, 0.25, 0.0)]), 2, 2)
     run(loop, keeper=Keeper())
-    assert Keeper.kept == ["duals"] * 2
+    assert Keeper.kept == [("duals", [0.5]), ("duals", [0.5, 0.25, 0.0])]
     assert loop.duals() == "duals"
 
 
