@@ -15,11 +15,13 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_svmlight_file, make_blobs
 
+import polymargin
 from polymargin import LinearSVM
 from polymargin._simd import core
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 DATA = REPOSITORY / os.environ.get("POLYMARGIN_DATA", "../shared/data")
+BUNDLED = Path(polymargin.__file__).parent / "data"
 
 MACHINES = [info.name for info in core.machines()]
 
@@ -97,7 +99,7 @@ _RESTORE = "import signal; signal.signal(signal.SIGINT, signal.default_int_handl
 def run_and_interrupt() -> Callable[[str, float], tuple[str, str]]:
     """Runs code that prints "ready" and sends it SIGINT later; its further output and its errors.
 
-    It is killed after a minute, and Python's own handler is in place as with `interrupt_after`.
+    It is killed after five minutes, and Python's own handler is in place as with `interrupt_after`.
     """
 
     def run(code: str, seconds: float) -> tuple[str, str]:
@@ -107,7 +109,7 @@ def run_and_interrupt() -> Callable[[str, float], tuple[str, str]]:
             stderr=subprocess.PIPE,
             text=True,
         ) as child:
-            deadline = threading.Timer(60, child.kill)
+            deadline = threading.Timer(300, child.kill)
             deadline.start()
             try:
                 assert child.stdout is not None
@@ -123,19 +125,22 @@ def run_and_interrupt() -> Callable[[str, float], tuple[str, str]]:
     return run
 
 
-@pytest.fixture
-def load_data() -> Callable[[str, int], tuple[Any, Any]]:
-    """Reader of ``NAME.svm.xz``; the test is skipped where there is no such file."""
+def data_file(name: str) -> Path:
+    """A file of the data sets, or the one that comes with the package.
 
-    def load(name: str, n_features: int) -> tuple[Any, Any]:
-        file = DATA / f"{name}.svm.xz"
-        if not file.exists():
-            pytest.skip(f"data set {name} is not in {DATA}; set POLYMARGIN_DATA to its folder")
-        with lzma.open(file, "rb") as text:
-            X, y = load_svmlight_file(text, n_features=n_features)
-        return X, y.astype(np.int64)
+    The test is skipped where there is neither.
+    """
+    for folder in (DATA, BUNDLED):
+        if (folder / name).exists():
+            return folder / name
+    pytest.skip(f"{name} is not in {DATA}; set POLYMARGIN_DATA to its folder")
 
-    return load
+
+def load_data(name: str, n_features: int | None = None) -> tuple[Any, Any]:
+    """Rows and labels of ``NAME.svm.xz``; the test is skipped where there is no such file."""
+    with lzma.open(data_file(f"{name}.svm.xz"), "rb") as text:
+        X, y = load_svmlight_file(text, n_features=n_features, zero_based=False)
+    return X, y.astype(np.int64)
 
 
 @pytest.fixture(scope="session")

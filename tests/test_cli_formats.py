@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from cli_helpers import LETTER, LETTER_TEST, SATIMAGE, SATIMAGE_TEST, done, run
-from conftest import DATA
+from conftest import data_file
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
@@ -225,10 +225,7 @@ def test_npz_as_in_python(tmp_path: Path, is_sparse: bool) -> None:
 @pytest.fixture(scope="module")
 def texts(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str], list[str]]:
     """Part of clinc150."""
-    source = DATA / "clinc150.train.tsv.xz"
-    if not source.exists():
-        pytest.skip(f"data set clinc150 is not in {DATA}; set POLYMARGIN_DATA to its folder")
-    with lzma.open(source, "rt", encoding="utf-8") as file:
+    with lzma.open(data_file("clinc150.train.tsv.xz"), "rt", encoding="utf-8") as file:
         lines = [line for line in file if hash_of(line.partition("\t")[0]) % 15 == 0]
     path = tmp_path_factory.mktemp("texts") / "clinc.tsv"
     path.write_text("".join(lines), encoding="utf-8")

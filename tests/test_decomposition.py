@@ -18,6 +18,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from polymargin import S2DO, CrammerSinger, KernelSVM, SMOSolver
 from polymargin._decomposition import KernelRows
+from polymargin._simd import core
 
 FIXED_POINT_MACHINES = ["cs", "adm", "ovr"]  # one-vs-rest by two classes at a time
 SOLVERS = ["smo", "s2do", "crammer-singer"]
@@ -127,6 +128,44 @@ def test_cache_of_two_rows_gives_the_same(
     large = fit(machine, solver, crowd)
     small = fit(machine, solver, crowd, cache_size=1e-6)
     np.testing.assert_array_equal(small.dual_coef_, large.dual_coef_)
+
+
+# Paths
+
+
+def path_of(machine: str, solver: Any, data: tuple[Any, Any]) -> list[int]:
+    """The examples whose kernel rows the first n steps ask for, in order."""
+    X = data[0]
+    asked = []
+
+    def kernel(A: Any, B: Any) -> Any:
+        if len(A) == 1:
+            asked.append(int(np.flatnonzero((X == A).all(axis=1))[0]))
+        return rbf_kernel(A, B, gamma=0.3)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        fit(machine, solver, data, kernel=kernel, cache_size=1e-6, tol=1e-9, max_iter=1)
+    return asked
+
+
+def test_s2do_goes_another_way_than_smo(machine: str, crowd: tuple[Any, Any]) -> None:
+    """Where variables are joined by a maximum both move mass inside one example."""
+    simplex = next(info.simplex for info in core.machines() if info.name == machine)
+    one, two = (path_of(machine, solver, crowd) for solver in ("smo", "s2do"))
+    assert (one == two) == simplex
+
+
+@pytest.mark.parametrize("machine", FIXED_POINT_MACHINES)
+def test_every_switch_of_crammer_singer_changes_the_path(
+    machine: str, crowd: tuple[Any, Any]
+) -> None:
+    switched: list[dict[str, Any]] = [{}, {"active_set": False}]
+    switched += [{"cooling": word} for word in ("exponential", "linear", "none")]
+    switched += [{"selection": word} for word in ("cyclic", "random")]
+    paths = [tuple(path_of(machine, CrammerSinger(**switch), crowd)) for switch in switched]
+    assert len(set(paths)) == len(paths)
+    assert path_of(machine, CrammerSinger(), crowd) == list(paths[0])
 
 
 # Switches of the solver of Crammer and Singer

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sklearn
+from conftest import load_data
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
@@ -377,9 +378,7 @@ def test_bundled_data(
 
 
 @pytest.mark.parametrize(("name", "n_features"), [("iris", 4), ("glass", 9), ("vehicle", 18)])
-def test_small_real_data(
-    name: str, n_features: int, load_data: Callable[[str, int], tuple[Any, Any]]
-) -> None:
+def test_small_real_data(name: str, n_features: int) -> None:
     X, y = load_data(name, n_features)
     pipeline = make_pipeline(StandardScaler(), LinearSVM(C=0.1, random_state=0))
     assert pipeline.fit(X.toarray(), y).score(X.toarray(), y) > 0.55

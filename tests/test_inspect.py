@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import MACHINES, fit_linear
+from conftest import MACHINES, fit_linear, load_data
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -307,7 +307,7 @@ def test_names_of_columns(blobs: Any) -> None:
 
 
 @pytest.mark.slow
-def test_digits_of_figure_four(load_data: Any) -> None:
+def test_digits_of_figure_four() -> None:
     """Large ‖tau‖ on mnist: every listed pattern has a margin below 1 (Crammer & Singer)."""
     X, y = load_data("mnist.train", 784)
     X = sparse.csr_array(X)[:5000] / 255

@@ -4,44 +4,38 @@ Features are scaled to [-1, 1]. Of large sets the first rows are used, so that a
 ``python -m benchmarks.kernel gaps`` does the same with all of them.
 """
 
-import lzma
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import pytest
-from conftest import DATA, MACHINES
-from sklearn.datasets import load_svmlight_file
+from conftest import MACHINES, load_data
 
 from polymargin import KernelSVM
 from polymargin.datasets import load_letter
 
-# file: rows in use, C, gamma
+# name: rows in use, C, gamma
 SETS = {
-    "glass.svm.xz": (None, 10.0, 0.5),
-    "iris.svm.xz": (None, 10.0, 0.5),
-    "vehicle.svm.xz": (None, 10.0, 0.25),
-    "segment.svm.xz": (700, 10.0, 0.5),
-    "satimage.train.svm.xz": (700, 16.0, 1.0),
-    "optdigits.train.svm.xz": (700, 10.0, 0.02),
-    "usps.train.svm.xz": (700, 10.0, 2.0**-7),
-    "letter.train.svm.xz": (700, 16.0, 4.0),
+    "glass": (None, 10.0, 0.5),
+    "iris": (None, 10.0, 0.5),
+    "vehicle": (None, 10.0, 0.25),
+    "segment": (700, 10.0, 0.5),
+    "satimage.train": (700, 16.0, 1.0),
+    "optdigits.train": (700, 10.0, 0.02),
+    "usps.train": (700, 10.0, 2.0**-7),
+    "letter.train": (700, 16.0, 4.0),
 }
 EXACT = ("ww", "cs", "llw")
 
 
 @lru_cache(maxsize=1)
 def load(name: str) -> tuple[Any, Any]:
-    """The rows, scaled; the test is skipped where there is no such file."""
-    file = DATA / name
-    if not file.exists():
-        pytest.skip(f"data set {name} is not in {DATA}; set POLYMARGIN_DATA to its folder")
-    with lzma.open(file, "rb") as text:
-        X, y = load_svmlight_file(text)
+    """The rows, scaled."""
+    X, y = load_data(name)
     X, rows = X.toarray(), SETS[name][0]
     low, high = X.min(axis=0), X.max(axis=0)
     X = 2 * (X - low) / np.where(high > low, high - low, 1.0) - 1
-    return X[:rows], y[:rows].astype(np.int64)
+    return X[:rows], y[:rows]
 
 
 @pytest.mark.parametrize("machine", MACHINES)

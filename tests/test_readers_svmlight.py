@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conftest import data_file, load_data
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array, random_array
@@ -364,11 +365,9 @@ class TestRoundTrips:
     @pytest.mark.parametrize(
         ("name", "d"), [("letter.train", 16), ("dna.train", 180), ("clinc150.test", 5026)]
     )
-    def test_real_data(self, load_data: Any, name: str, d: int) -> None:
-        from conftest import DATA
-
+    def test_real_data(self, name: str, d: int) -> None:
         X, y = load_data(name, d)
-        table = read(DATA / f"{name}.svm.xz", n_features=d, n_jobs=2)
+        table = read(data_file(f"{name}.svm.xz"), n_features=d, n_jobs=2)
         assert (csr_array(X) != table.X).nnz == 0
         np.testing.assert_array_equal(table.y, y)
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conftest import data_file
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import coo_array, csc_array, csr_array, save_npz
@@ -72,15 +73,10 @@ class TestTexts:
             list(read_batches(file, rows=1))
 
     def test_real_data(self) -> None:
-        from conftest import DATA
-
-        file = DATA / "clinc150.val.tsv.xz"
-        if not file.exists():
-            pytest.skip(f"{file.name} is not in {DATA}; set POLYMARGIN_DATA to its folder")
-        table = read(file)
+        table = read(data_file("clinc150.val.tsv.xz"))
         assert (len(table.X), len(np.unique(table.y))) == (3000, 150)
-        rows = read(DATA / "clinc150.val.svm.xz")
-        names = np.array(read_lines(DATA / "clinc150.labels.txt"))
+        rows = read(data_file("clinc150.val.svm.xz"))
+        names = np.array(read_lines(data_file("clinc150.labels.txt")))
         np.testing.assert_array_equal(table.y, names[rows.y - 1])
 
 

@@ -4,15 +4,14 @@ Texts are sublinear tf-idf with rows of norm 1; letter and satimage are scaled t
 but for pairs that take most of a minute there, which ``python -m benchmarks.gaps`` runs.
 """
 
-import lzma
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+import conftest
 import numpy as np
 import pytest
-from conftest import DATA
-from sklearn.datasets import load_svmlight_file
+from conftest import load_data
 from sklearn.feature_extraction.text import TfidfTransformer
 
 from polymargin import LinearSVM
@@ -41,12 +40,9 @@ SMALLER_C = {("usps", "llw"): 0.01, ("news20", "ww"): 0.1, ("news20", "cs"): 0.1
 
 @lru_cache(maxsize=1)
 def load(name: str) -> tuple[Any, Any]:
-    """The training part, prepared; the test is skipped where there is no such file."""
-    file, prepared = DATA / f"{name}.train.svm.xz", SETS[name]
-    if not file.exists():
-        pytest.skip(f"data set {name} is not in {DATA}; set POLYMARGIN_DATA to its folder")
-    with lzma.open(file, "rb") as text:
-        X, y = load_svmlight_file(text, n_features=prepared.d, zero_based=False)
+    """The training part, prepared."""
+    prepared = SETS[name]
+    X, y = load_data(f"{name}.train", prepared.d)
     if prepared.scaling == "tfidf":
         X = TfidfTransformer(sublinear_tf=True).fit_transform(X)
     if prepared.dense:
@@ -54,7 +50,17 @@ def load(name: str) -> tuple[Any, Any]:
     if prepared.scaling == "minmax":
         low, high = X.min(axis=0), X.max(axis=0)
         X = 2 * (X - low) / np.where(high > low, high - low, 1.0) - 1
-    return X, y.astype(np.int64)
+    return X, y
+
+
+@pytest.mark.parametrize("name", ["letter", "satimage"])
+def test_bundled_sets_need_no_folder(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(conftest, "DATA", conftest.DATA / "nowhere")
+    try:
+        X, _ = load_data(f"{name}.train", SETS[name].d)
+    except pytest.skip.Exception as skipped:
+        pytest.fail(str(skipped))
+    assert X.shape[1] == SETS[name].d
 
 
 @pytest.mark.parametrize(("dtype", "tol"), [(np.float64, 1e-6), (np.float32, 1e-4)])

@@ -45,7 +45,7 @@ def open_page(browser: Any, address: str) -> Iterator[Any]:
         page.on("pageerror", lambda error: seen.append(str(error)))
         page.on("dialog", lambda dialog: (seen.append("dialog"), dialog.dismiss()))
         page.on("request", lambda asked: seen.append(asked.url) if _is_foreign(asked) else None)
-        page.set_default_timeout(5_000)
+        page.set_default_timeout(60_000)
         page.goto(address)
         return page
 

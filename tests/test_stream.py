@@ -69,13 +69,23 @@ def test_stream_refuses_nonsense(blobs: tuple[Any, Any]) -> None:
         LinearSVM().partial_fit(X, y)
     with pytest.raises(ValueError, match=r"labels that are not in classes: \[2\]"):
         LinearSVM().partial_fit(X, y, classes=[0, 1])
+    balanced = "".join(["bal", "anced"])  # as a file has it: not the string of the code
     with pytest.raises(ValueError, match='class_weight="balanced" needs all labels'):
-        LinearSVM(class_weight="balanced").partial_fit(X, y, classes=[0, 1, 2])
+        LinearSVM(class_weight=balanced).partial_fit(X, y, classes=[0, 1, 2])
     stream = LinearSVM().partial_fit(X, y, classes=[0, 1, 2])
     with pytest.raises(ValueError, match="is not the same as on the first call"):
         stream.partial_fit(X, y, classes=[0, 1, 2, 3])
     with pytest.raises(ValueError, match="X has 3 features"):
         stream.partial_fit(X[:, :3], y)
+
+
+@pytest.mark.parametrize("n", [1, 60])
+def test_stream_refuses_what_the_type_cannot_compute_with(n: int, blobs: tuple[Any, Any]) -> None:
+    X, y = blobs[0][:n].astype(np.float32), blobs[1][:n]
+    with pytest.raises(ValueError, match="too large for float32"):
+        LinearSVM(C=1e300).partial_fit(X, y, [0, 1, 2])
+    with pytest.raises(ValueError, match="squared norm of a row of X"):
+        LinearSVM().partial_fit(np.float32(1e-30) * X, y, [0, 1, 2])
 
 
 @pytest.mark.parametrize("y", [[0, None, 1], [0.5, 1.0, 2.0], [[0, 1], [1, 0], [0, 0]]])

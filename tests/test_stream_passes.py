@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from conftest import fit_linear
 from reference.optima import Problem, primal_objective
 from scipy import sparse
 
-from polymargin import LinearSVM, load, save
+from polymargin import LinearSVM, load, save, streams
 from polymargin._scratch import DualScratch
 from polymargin._simd import core
 from polymargin.errors import DataError
@@ -50,6 +51,22 @@ def test_certificate_is_that_of_the_weights(machine: str, blobs: tuple[Any, Any]
     assert model.dual_objective_ < again.dual_objective_ < model.primal_objective_
     assert model.n_iter_ == 3
     assert model.history_["epoch"].tolist() == [3.0]
+
+
+@pytest.mark.parametrize(("tol", "converged"), [(0.9, True), (1e-9, False)])
+def test_history_is_the_certificate(
+    tol: float, converged: bool, blobs: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y = blobs
+    clock = iter([100.0, 103.0])
+    monkeypatch.setattr(streams, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
+    model = fit_stream(LinearSVM(C=0.1, tol=tol), in_batches(X, y), np.unique(y), passes=3)
+    (check,) = model.history_
+    assert (check["epoch"], check["seconds"], check["active"]) == (3.0, 3.0, len(y))
+    assert (check["primal"], check["dual"]) == (model.primal_objective_, model.dual_objective_)
+    assert check["gap"] == model.dual_gap_
+    assert check["violation"] > 0
+    assert model.converged_ == converged
 
 
 def test_certificate_holds_for_the_rows_it_was_made_from(
@@ -225,6 +242,24 @@ def test_what_cannot_be_is_refused(
     X, y = blobs
     with pytest.raises(ValueError, match=message):
         fit_stream(LinearSVM(**params), in_batches(X, y), **({"classes": np.unique(y)} | arguments))
+
+
+@pytest.mark.parametrize("passes", [1, 2])
+def test_every_batch_is_told_of(passes: int, blobs: tuple[Any, Any]) -> None:
+    """The pass that certifies as one more."""
+    X, y = blobs
+    told: list[tuple[int, int]] = []
+    model = LinearSVM()
+    fit_stream(
+        model,
+        in_batches(X, y, 25),
+        np.unique(y),
+        passes=passes,
+        on_batch=lambda *given: told.append(given),
+    )
+    n_read = passes if passes == 1 else passes + 1
+    assert told == [(number, seen) for number in range(n_read) for seen in (25, 50, 60)]
+    assert passes == 1 or model.n_iter_ == passes
 
 
 def test_nothing_to_read() -> None:

@@ -6,8 +6,10 @@ from typing import Any
 import joblib
 import numpy as np
 import pytest
+from scipy import sparse
 
-from polymargin import LinearSVM
+from polymargin import LinearSVM, _linear
+from polymargin._fit import make_options
 from polymargin._threads import count_threads
 
 
@@ -33,6 +35,49 @@ def test_two_threads_reach_the_same_optimum(machine: str, blobs: tuple[Any, Any]
     ]
     assert models[1].converged_
     assert models[1].primal_objective_ == pytest.approx(models[0].primal_objective_, rel=2e-6)
+
+
+@pytest.mark.parametrize("machine", ["ww", "cs"])
+def test_threads_that_share_a_sweep_reach_the_same_optimum(
+    machine: str, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In rounds, as from 10^7 dual variables on: another path, the same each time."""
+    rng = np.random.default_rng(seed)
+    n, d, k = 1200, 600, 40  # many classes, and rows that hardly overlap
+    X = sparse.random_array((n, d), density=0.05, rng=rng, data_sampler=rng.standard_normal)
+    X = X.tocsr()
+    y = np.argmax(X @ rng.normal(size=(d, k)) + rng.normal(size=(n, k)) / 2, axis=1)
+
+    def fit(n_jobs: int, shared_from: float) -> LinearSVM:
+        def options(*given: Any) -> Any:
+            made = make_options(*given)
+            made.shared_from = shared_from
+            return made
+
+        monkeypatch.setattr(_linear, "make_options", options)
+        return LinearSVM(machine, C=0.5, fit_intercept=False, n_jobs=n_jobs, random_state=0).fit(
+            X, y
+        )
+
+    alone, apart, two, again = (fit(*given) for given in [(1, 0.0), (2, 1e7), (2, 0.0), (2, 0.0)])
+    np.testing.assert_array_equal(apart.coef_, alone.coef_)
+    assert not np.array_equal(two.coef_, alone.coef_)
+    np.testing.assert_array_equal(again.coef_, two.coef_)
+    assert two.converged_
+    assert two.dual_gap_ <= two.tol
+    assert two.primal_objective_ >= alone.dual_objective_
+    assert two.dual_objective_ <= alone.primal_objective_
+    norm = 0.5 * np.sum(two.coef_**2)
+    assert norm + 0.5 * loss_of(machine, two.class_scores(X), y) == pytest.approx(
+        two.primal_objective_, rel=1e-9
+    )
+
+
+def loss_of(machine: str, scores: Any, y: Any) -> float:
+    """The sum of the hinges of Weston and Watkins, or of the largest ones."""
+    own = np.arange(scores.shape[1]) == y[:, None]
+    hinges = np.where(own, 0.0, np.maximum(0.0, 1 - scores[own][:, None] + scores))
+    return float((hinges.sum(axis=1) if machine == "ww" else hinges.max(axis=1)).sum())
 
 
 def test_predictions_of_threads_agree(blobs: tuple[Any, Any]) -> None:

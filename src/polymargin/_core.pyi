@@ -83,6 +83,7 @@ class LinearOptions:
     shared_from: float  # dual variables from which threads share a sweep
     seed: int
     n_threads: int  # 1
+    shared_from: float  # 1e7; number of dual variables from which threads share a sweep
     def __init__(self) -> None: ...
 
 class LinearResult:
