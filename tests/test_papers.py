@@ -150,8 +150,8 @@ def test_records_of_passes_of_kernel_solvers(solver: Any, crowd: tuple[Any, Any]
 def test_the_clock_stands_still_while_objectives_are_computed() -> None:
     """What examples left out need to be checked are rows of the kernel, which are slow here."""
     data = load_letter()
-    X, y = data.X_train[:200], data.y_train[:200]
-    seconds = 0.001
+    X, y = data.X_train[:400], data.y_train[:400]
+    seconds = 0.0005
     calls = []
 
     def kernel(A: Any, B: Any) -> Any:
