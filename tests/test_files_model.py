@@ -27,6 +27,7 @@ from polymargin import (
 )
 from polymargin.errors import ModelFileError
 from polymargin.files import _arrays, data_hash, load, read_info, save
+from polymargin.files._training import duals_bytes
 
 KERNELS = ["linear", "rbf", "poly", "normalized-poly", "sigmoid", "laplacian"]
 
@@ -249,10 +250,12 @@ def test_duals_can_be_left_out(blobs: tuple[Any, Any], file: Path) -> None:
 def test_many_duals_are_left_out_unless_asked_for(
     blobs: tuple[Any, Any], file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("polymargin.files._estimators.AUTO_BYTES", 100)
     model = LinearSVM(random_state=0).fit(*blobs)
-    save(model, file)
-    assert not read_info(file).has_duals
+    n_bytes = duals_bytes(model._dual_state)
+    for limit in (n_bytes, n_bytes - 1):
+        monkeypatch.setattr("polymargin.files._estimators.AUTO_BYTES", limit)
+        save(model, file)
+        assert read_info(file).has_duals == (limit == n_bytes)
     save(model, file, duals=True)
     assert read_info(file).has_duals
 
