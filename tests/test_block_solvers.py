@@ -302,8 +302,9 @@ def test_flat_direction(machine: str, k: int, drift: float, dtype: type) -> None
 
 # Inexact block solvers
 
-INEXACT = ("bisection", "fixed-point", "smo", "frank-wolfe", "greedy")
-TOLERANCE = {"bisection": 1e-3, "fixed-point": 1e-3, "greedy": 1e-3}  # as their options have it
+INEXACT = ("bisection", "fixed-point", "smo", "frank-wolfe", "greedy", "greedy-pairs")
+# As their options have it; the threshold of the first greedy one is that of a tight fit.
+TOLERANCE = {"bisection": 1e-3, "fixed-point": 1e-3, "greedy": 1e-12, "greedy-pairs": 1e-3}
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -321,7 +322,7 @@ def test_inexact_solvers_stay_feasible_and_never_lose(
     check()
 
 
-@pytest.mark.parametrize(("machine", "solver"), pairs("smo", "greedy"))
+@pytest.mark.parametrize(("machine", "solver"), pairs("smo", "greedy", "greedy-pairs"))
 def test_repeated_inexact_solvers_converge(machine: str, solver: str) -> None:
     @hypothesis
     @given(blocks(machine, 5))

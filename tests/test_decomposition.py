@@ -20,7 +20,7 @@ from polymargin import S2DO, CrammerSinger, KernelSVM, SMOSolver
 from polymargin._decomposition import KernelRows
 from polymargin._simd import core
 
-FIXED_POINT_MACHINES = ["cs", "adm"]
+FIXED_POINT_MACHINES = ["cs", "adm", "ovr"]  # one-vs-rest by two classes at a time
 SOLVERS = ["smo", "s2do", "crammer-singer"]
 DEFINED = [
     (solver, machine)
@@ -237,7 +237,9 @@ def test_random_order_repeats(crowd: tuple[Any, Any]) -> None:
 
 @pytest.mark.parametrize("machine", [name for name in MACHINES if name not in FIXED_POINT_MACHINES])
 def test_crammer_singer_lists_its_machines(machine: str, blobs: tuple[Any, Any]) -> None:
-    message = f"'crammer-singer' is not defined for machine '{machine}'; it is defined for cs, adm"
+    message = (
+        f"'crammer-singer' is not defined for machine '{machine}'; it is defined for cs, adm, ovr"
+    )
     with pytest.raises(ValueError, match=message):
         fit(machine, "crammer-singer", blobs)
 
@@ -252,6 +254,8 @@ def test_crammer_singer_lists_its_machines(machine: str, blobs: tuple[Any, Any])
         (CrammerSinger, "cooling", None),
         (CrammerSinger, "cache", "arc"),
         (CrammerSinger, "tol", 0.0),
+        (CrammerSinger, "history", "steps"),
+        (SMOSolver, "history", None),
     ],
 )
 def test_bad_option_is_named(cls: Any, field: str, wrong: object) -> None:

@@ -39,6 +39,7 @@ def test_names_of_block_solvers() -> None:
         "frank-wolfe",
         "walrus",
         "greedy",
+        "greedy-pairs",
     ]
 
 
@@ -83,7 +84,11 @@ def test_block_solver_of_another_machine_is_refused(blobs: tuple[Any, Any]) -> N
         (polymargin.FrankWolfe, "max_iter", 0),
         (polymargin.Greedy, "threshold", float("inf")),
         (polymargin.Greedy, "max_iter", True),
+        (polymargin.GreedyPairs, "threshold", 0.0),
         (polymargin.BlockDescent, "shrinking", "yes"),
+        (polymargin.BlockDescent, "class_lists", 2),
+        (polymargin.BlockDescent, "second_order", None),
+        (polymargin.BlockDescent, "history", "epochs"),
     ],
 )
 def test_bad_option_is_named(cls: Any, field: str, value: object) -> None:
@@ -101,11 +106,16 @@ def test_options_are_frozen_and_survive_clone() -> None:
 def test_options_reach_the_core() -> None:
     written = core.LinearOptions()
     polymargin.Greedy(threshold=0.25, max_iter=7).apply(written)
-    polymargin.BlockDescent(shrinking=False).apply(written)
+    polymargin.BlockDescent(
+        shrinking=False, class_lists=False, second_order=False, history="passes"
+    ).apply(written)
     assert written.block_solver == "greedy"
     assert written.block_tol == 0.25
     assert written.block_max_iter == 7
     assert not written.shrinking
+    assert not written.class_lists
+    assert not written.second_order
+    assert written.record_passes
 
 
 @pytest.mark.parametrize("name", BLOCK_SOLVERS)

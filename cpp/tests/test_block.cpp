@@ -1,5 +1,6 @@
 // Block solvers: alone on random blocks, and inside a fit.
 #include "polymargin/block/example.hpp"
+#include "polymargin/block/fixed_point.hpp"
 #include "polymargin/block/solver.hpp"
 #include "synthetic.hpp"
 
@@ -138,6 +139,42 @@ TEST(block, names_are_found) {
         CHECK(find_block_solver(info.name)->kind == info.kind);
     }
     CHECK(find_block_solver("no such solver") == nullptr);
+}
+
+// Crammer & Singer (2001), figure 3, on the simplex of all classes, step by step.
+TEST(block, fixed_point_starts_and_steps_as_printed) {
+    const std::vector<double> z = {0.4, -0.3, 1.2, 0.9, -1.5};  // of the other classes
+    const std::vector<double> beta(z.size());
+    const double capacity = 1.3, total = 0.2;
+    std::vector<double> D = z;  // less B, as the thresholds are
+    D.push_back(capacity - total);
+    const double k = static_cast<double>(D.size());
+    Block<double> block{.z = const_cast<double*>(z.data()),
+                        .beta = beta.data(),
+                        .q = 1,
+                        .size = z.size(),
+                        .count = static_cast<int>(z.size()),
+                        .k = static_cast<int>(k),
+                        .z_own = 0,
+                        .b_own = 0,
+                        .upper = std::numeric_limits<double>::infinity(),
+                        .upper_own = 0,
+                        .capacity = capacity,
+                        .rho = 1,
+                        .total = total,
+                        .simplex = true,
+                        .imbalance = 0,
+                        .free = 0,
+                        .largest = 1.2,
+                        .lowest = 1.2 - capacity,
+                        .offset = 0};
+    double theta = *std::ranges::min_element(D);
+    for (int step = 1; step <= 6; ++step) {
+        double sum = 0;
+        for (const double value : D) sum += std::max(theta, value);
+        theta = sum / k - capacity / k;
+        CHECK_CLOSE(block::fixed_point_thresholds(block, 0.0, step).other, theta, 1e-14);
+    }
 }
 
 }  // namespace

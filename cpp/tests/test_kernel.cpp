@@ -99,7 +99,7 @@ TEST(kernel, distances_are_sums_of_differences) {
     for_both_kinds(data, [&]<class Rows>(const Rows& rows) {
         using T = typename Rows::value_type;
         std::vector<T> distances(shape.n * shape.n);
-        kernel::fill<kernel::ManhattanDistance>(kernel::Packs<double>(rows), rows, distances.data(),
+        kernel::fill<kernel::ManhattanDistance>(kernel::Packs<T>(rows), rows, distances.data(),
                                                 shape.n, 2);
         for (std::size_t i = 0; i < shape.n; ++i) {
             for (std::size_t j = 0; j < shape.n; ++j) {

@@ -80,7 +80,6 @@ class LinearOptions:
     class_lists: bool  # True
     second_order: bool  # True
     record_passes: bool  # False: a record for every check
-    shared_from: float  # dual variables from which threads share a sweep
     seed: int
     n_threads: int  # 1
     shared_from: float  # 1e7; number of dual variables from which threads share a sweep

@@ -70,7 +70,8 @@ public:
                 record.gap = goal.has_gap ? now.gap() : record.gap;
                 record.epoch = (static_cast<double>(all.steps) + record.epoch * n) / (n * k);
                 record.seconds = seconds = before + record.seconds;
-                return stopped = observer.on_check && observer.on_check(record);
+                stopped = (observer.on_check && observer.on_check(record)) || stopped;
+                return stopped;
             };
             const auto interrupted = [&] {
                 return stopped = stopped || (observer.interrupted && observer.interrupted());
