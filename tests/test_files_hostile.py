@@ -312,6 +312,11 @@ BAD_CONTENTS: list[tuple[str, Change, str]] = [
         setting("steps", 0, "parameters", "ngram_range", {"tuple": [2, 1]}),
         "two ascending integers",
     ),
+    (
+        "pipeline-hashing",
+        setting("steps", 0, "parameters", "ngram_range", {"tuple": [0, 1]}),
+        "two ascending integers",
+    ),
     ("pipeline-hashing", setting("steps", 0, "parameters", "tokenizer", "str.split"), "tokenizer"),
     ("pipeline-hashing", without("1.idf_"), "tensor '1.idf_' is missing"),
     ("pipeline-tfidf", setting("steps", 0, "parameters", "stop_words", [1]), "stop_words"),

@@ -441,3 +441,9 @@ def test_data_hash_is_what_it_was() -> None:
         changed = X.copy()
         changed[row, 0] += 1
         assert data_hash(changed, y) != digest
+
+
+def test_duals_of_one_feature(blobs: tuple[Any, Any], file: Path) -> None:
+    model = LinearSVM(random_state=0).fit(blobs[0][:, :1], blobs[1])
+    save(model, file, duals=True)
+    np.testing.assert_array_equal(load(file).duals_.toarray(), model.duals_.toarray())
