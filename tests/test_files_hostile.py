@@ -237,7 +237,18 @@ BAD_CONTENTS: list[tuple[str, Change, str]] = [
     ("linear-sparse", item("0.duals.values", "f8", 0, np.inf), "NaN or infinity"),
     ("linear-sparse", setting(*LAST, "duals", "n_examples", 31), "30 labels for 31 examples"),
     ("linear-sparse", setting(*LAST, "duals", "machine", "x"), "unknown machine"),
+    (
+        "linear-dense",
+        setting(*LAST, "parameters", "class_weight", {"pairs": [[0, 1.0], [0, 2.0]]}),
+        "has a key twice",
+    ),
+    (
+        "linear-dense",
+        setting(*LAST, "parameters", "class_weight", {"pairs": [[0, 1.0, 2.0]]}),
+        "should be a dict is none",
+    ),
     ("linear-sparse", setting(*LAST, "duals", "n_features", 3), "another number of features"),
+    ("linear-sparse", setting(*LAST, "duals", "n_features", 5), "another number of features"),
     ("linear-stream", item("0.stream.weights", "f8", 0, np.nan), "stream hold NaN"),
     ("linear-stream", setting(*LAST, "stream", "block_solver", "x"), "no block solver 'x'"),
     ("linear-stream", setting(*LAST, "stream", "stopping", "x"), "no stopping rule 'x'"),
@@ -299,6 +310,11 @@ BAD_CONTENTS: list[tuple[str, Change, str]] = [
     (
         "pipeline-hashing",
         setting("steps", 0, "parameters", "ngram_range", {"tuple": [2, 1]}),
+        "two ascending integers",
+    ),
+    (
+        "pipeline-hashing",
+        setting("steps", 0, "parameters", "ngram_range", {"tuple": [0, 1]}),
         "two ascending integers",
     ),
     ("pipeline-hashing", setting("steps", 0, "parameters", "tokenizer", "str.split"), "tokenizer"),

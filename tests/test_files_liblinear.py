@@ -197,3 +197,18 @@ def test_any_change_loads_or_is_refused(at: int, cut: int, put: bytes, file: Pat
     except ModelFileError:
         return
     assert np.all(np.isfinite(model.class_scores(np.zeros((1, model.n_features_in_)))))
+
+
+def test_labels_have_32_bits(blobs: tuple[Any, Any], file: Path) -> None:
+    low, high = -(2**31), 2**31 - 1
+    labels = np.array([low, 7, high])
+    save_liblinear(LinearSVM(random_state=0).fit(blobs[0], labels[blobs[1]]), file)
+    np.testing.assert_array_equal(load_liblinear(file).classes_, labels)
+    text = file.read_text()
+    for label, beyond in ((low, low - 1), (high, high + 1)):
+        file.write_text(text.replace(str(label), str(beyond)))
+        with pytest.raises(ModelFileError, match="label"):
+            load_liblinear(file)
+        model = LinearSVM(random_state=0).fit(blobs[0], np.array([beyond, 7, 8])[blobs[1]])
+        with pytest.raises(ValueError, match="32-bit integer labels only"):
+            save_liblinear(model, file)

@@ -26,7 +26,8 @@ from polymargin import (
     LinearSVM,
 )
 from polymargin.errors import ModelFileError
-from polymargin.files import data_hash, load, read_info, save
+from polymargin.files import _arrays, data_hash, load, read_info, save
+from polymargin.files._training import duals_bytes
 
 KERNELS = ["linear", "rbf", "poly", "normalized-poly", "sigmoid", "laplacian"]
 
@@ -249,10 +250,12 @@ def test_duals_can_be_left_out(blobs: tuple[Any, Any], file: Path) -> None:
 def test_many_duals_are_left_out_unless_asked_for(
     blobs: tuple[Any, Any], file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("polymargin.files._estimators.AUTO_BYTES", 100)
     model = LinearSVM(random_state=0).fit(*blobs)
-    save(model, file)
-    assert not read_info(file).has_duals
+    n_bytes = duals_bytes(model._dual_state)
+    for limit in (n_bytes, n_bytes - 1):
+        monkeypatch.setattr("polymargin.files._estimators.AUTO_BYTES", limit)
+        save(model, file)
+        assert read_info(file).has_duals == (limit == n_bytes)
     save(model, file, duals=True)
     assert read_info(file).has_duals
 
@@ -404,3 +407,43 @@ def test_data_hash_of_texts_and_columns() -> None:
     assert data_hash(columns) != data_hash(same)
     with pytest.raises(ValueError, match="one dimension"):
         data_hash(np.zeros((2, 2, 2)))
+
+
+def test_weights_without_an_entry(blobs: tuple[Any, Any], tmp_path: Path) -> None:
+    model = LinearSVM(random_state=0).fit(*blobs).sparsify()
+    model.coef_ = sparse.csr_array(model.coef_.shape)
+    save(model, tmp_path / "m.safetensors")
+    assert load(tmp_path / "m.safetensors").coef_.nnz == 0
+
+
+def test_labels_have_a_largest_size(
+    blobs: tuple[Any, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As an array, four bytes a character for each of the longest one's length."""
+    path, words = tmp_path / "m.safetensors", np.array(["a", "bbbbb", "cc"])
+    model = LinearSVM(random_state=0).fit(blobs[0], words[blobs[1]])
+    monkeypatch.setattr(_arrays, "_MOST_LABEL_BYTES", 4 * 5 * 3)
+    save(model, path)
+    np.testing.assert_array_equal(load(path).classes_, words)
+    monkeypatch.setattr(_arrays, "_MOST_LABEL_BYTES", 4 * 5 * 3 - 1)
+    with pytest.raises(ModelFileError, match="too long for an array of text"):
+        load(path)
+    with pytest.raises(ValueError, match="too long to be saved"):
+        save(model, path)
+
+
+def test_data_hash_is_what_it_was() -> None:
+    """Of more rows than are taken at a time; each of them counts."""
+    X, y = np.arange(6000.0).reshape(3000, 2) % 7, np.arange(3000) % 3
+    digest = "972298a9711b7ed288552518d2038ab8af5ff6457fc7fc2c905d9e39a6f3da20"
+    assert data_hash(X, y) == digest
+    for row in (0, 1023, 1024, 2047, 2048, 2999):
+        changed = X.copy()
+        changed[row, 0] += 1
+        assert data_hash(changed, y) != digest
+
+
+def test_duals_of_one_feature(blobs: tuple[Any, Any], file: Path) -> None:
+    model = LinearSVM(random_state=0).fit(blobs[0][:, :1], blobs[1])
+    save(model, file, duals=True)
+    np.testing.assert_array_equal(load(file).duals_.toarray(), model.duals_.toarray())

@@ -178,3 +178,12 @@ def test_other_columns_are_refused(encoder: Any, values: Any, tmp_path: Path) ->
     for write in (save_onnx, save_liblinear):
         with pytest.raises(ValueError, match="ColumnEncoder"):
             write(model, tmp_path / "model")
+
+
+def test_objects_of_text_are_text(runtime: Any, blobs: tuple[Any, Any], file: Path) -> None:
+    words = np.array(["a", "bb", "c"])
+    graphs = []
+    for labels in (words, words.astype(object)):
+        save_onnx(LinearSVM(random_state=0).fit(blobs[0], labels[blobs[1]]), file)
+        graphs.append(file.read_bytes())
+    assert graphs[0] == graphs[1]

@@ -172,3 +172,12 @@ def test_pipelines_of_other_estimators_are_refused(blobs: tuple[Any, Any], file:
     inner = make_pipeline(Scaler(), LinearSVM(tol=0.1))
     with pytest.raises(ValueError, match="not Pipeline"):
         save(make_pipeline(Scaler(), inner).fit(*blobs), file)
+
+
+def test_pipelines_have_at_most_twenty_steps(blobs: tuple[Any, Any], file: Path) -> None:
+    steps = [StandardScaler() for _ in range(19)]
+    model = make_pipeline(*steps, LinearSVM(random_state=0)).fit(*blobs)
+    assert_round_trip(model, blobs[0], file)
+    longer = make_pipeline(*steps, StandardScaler(), StandardScaler(), LinearSVM()).fit(*blobs)
+    with pytest.raises(ValueError, match="more than 20 steps"):
+        save(longer, file)

@@ -179,11 +179,11 @@ def test_the_last_round_takes_what_is_left() -> None:
 
 
 def test_history_has_what_the_device_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = iter([100.0, 103.0])
+    clock = iter([100.0, 250.0])
     monkeypatch.setattr(_working_sets, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
     found = Checked(np.ones(2), np.ones(2), 8.0, 6.0, 0.125)
     (check,) = run(make_loop(Script([found]), 2, 2, tol=0.5))
-    assert check == Check(0.0, 3.0, 8.0, 6.0, 0.25, 0.125, 2)
+    assert check == Check(0.0, 150.0, 8.0, 6.0, 0.25, 0.125, 2)
 
 
 def test_warm_starts_compute_the_scores_anew() -> None:
