@@ -141,7 +141,7 @@ def test_records_of_passes_of_kernel_solvers(solver: Any, crowd: tuple[Any, Any]
     checks = KernelSVM(**params, solver=solver()).fit(*crowd)
     passes = KernelSVM(**params, solver=solver(history="passes")).fit(*crowd)
     np.testing.assert_array_equal(checks.dual_coef_, passes.dual_coef_)
-    whole = np.arange(len(passes.history_))
+    whole = 1 + np.arange(len(passes.history_))
     assert passes.history_["epoch"][:-1].tolist() == whole[:-1].tolist()
     assert whole[-1] - 1 < passes.history_["epoch"][-1] <= whole[-1]
     assert np.all(np.diff(passes.history_["dual"]) >= 0)
@@ -226,6 +226,20 @@ def test_one_vs_rest_through_the_same_solver(
     )
 
 
+def test_one_vs_rest_has_converged_where_all_classes_together_have(seed: int) -> None:
+    """Some classes may end at their limit of passes."""
+    X = np.random.default_rng(seed).normal(size=(40, 4))
+    solver = CrammerSinger(cooling="exponential", tol=1e-8)
+    params = {"gamma": 0.5, "solver": solver, "random_state": 0}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        for limit in (2, 20):
+            model = KernelSVM("ovr", **params, max_iter=limit).fit(X, np.arange(40))
+            assert model.converged_ == (model.dual_gap_ <= 1e-3)
+            assert model.n_iter_ <= limit
+    assert model.converged_
+
+
 def test_interrupted_one_vs_rest_is_certified(
     seed: int, interrupt_after: Callable[[float], None]
 ) -> None:
@@ -294,3 +308,8 @@ def test_fixed_point_ends_where_the_figure_says() -> None:
         new = core.solve_block("cs", "fixed-point", gradient, np.zeros(k), q, C, y, 1e-14, 10_000)
         np.testing.assert_allclose(new, expected, atol=1e-12)
     assert FixedPoint().max_iter == 0
+
+
+def test_options_come_in_the_order_of_the_documentation() -> None:
+    assert SMOSolver(False) == SMOSolver(shrinking=False)
+    assert CrammerSinger("cyclic", False) == CrammerSinger(selection="cyclic", active_set=False)

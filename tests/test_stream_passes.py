@@ -229,7 +229,7 @@ def test_a_file_that_changes_between_passes_is_noticed(blobs: tuple[Any, Any]) -
 @pytest.mark.parametrize(
     ("params", "arguments", "message"),
     [
-        ({}, {"passes": 0}, "at least one"),
+        ({}, {"passes": 0}, "at least 1"),
         ({}, {"classes": [1]}, "at least two"),
         ({}, {"classes": [0, 1]}, "not in classes: \\[2\\]"),
         ({"class_weight": "balanced"}, {}, "needs all labels"),

@@ -1,6 +1,5 @@
 """What the linear and the kernel estimator share."""
 
-import math
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
@@ -63,7 +62,7 @@ class BaseSVM(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):  # typ
         self, result: Outcome, problem: Problem, machine: "MachineInfo", past: Past
     ) -> None:
         self.classes_ = problem.classes
-        self.n_iter_ = math.ceil(past.epochs) + result.n_iter
+        self.n_iter_ = past.passes_with(result.n_iter, result.history)
         self.dual_gap_ = result.dual_gap
         self.primal_objective_ = result.primal_objective
         self.dual_objective_ = result.dual_objective

@@ -106,12 +106,10 @@ class Decomposition:
     """Few dual variables at a time. Base of such loops of kernel machines, not one itself."""
 
     name: ClassVar[str]
-    history: str
 
     def apply(self, options: "DecompositionOptions") -> None:
         """Write this choice into the options of the core."""
         options.solver = self.name
-        options.record_passes = self.history == "passes"
 
     def is_defined_for(self, machine: "MachineInfo") -> bool:
         """Whether the solver can train this machine."""
@@ -139,6 +137,7 @@ class Sequential(Decomposition):
 
     def apply(self, options: "DecompositionOptions") -> None:
         super().apply(options)
+        options.record_passes = self.history == "passes"
         options.shrinking = bool(self.shrinking)
 
 
@@ -240,6 +239,7 @@ class CrammerSinger(Decomposition):
 
     def apply(self, options: "DecompositionOptions") -> None:
         super().apply(options)
+        options.record_passes = self.history == "passes"
         options.selection = self.selection
         options.active_set = bool(self.active_set)
         options.cooling = self.cooling

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -83,8 +84,10 @@ def fit_stream(
     >>> bool(model.dual_objective_ <= model.primal_objective_)
     True
     """
-    if passes < 1:
-        raise ValueError(f"passes={passes}: at least one is needed")
+    if not isinstance(model, LinearSVM):
+        raise TypeError(f"only a LinearSVM can be fitted to a stream, not a {type(model).__name__}")
+    if not isinstance(passes, Integral) or passes < 1:
+        raise ValueError(f"passes has to be a whole number of at least 1, not {passes!r}")
     model._validate_params()
     run = _Run(model, batches, classes, on_batch)
     if passes == 1:

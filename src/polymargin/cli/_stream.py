@@ -303,10 +303,15 @@ def _times(number: int) -> str:
 
 def _for_people(summary: dict[str, Any]) -> dict[str, str]:
     gap = summary["gap"]
+    unknown = (
+        "a single pass keeps no dual variables to tell it"
+        if summary["passes"] == 1
+        else "not computed: that is what comes after the passes"
+    )
     return {
         "machine": f"{summary['machine']}, C = {summary['C']:g}",
         "rows": f"{summary['n']:,}, read {_times(summary['passes'])}",
-        "gap": "a single pass keeps no dual variables to tell it" if gap is None else f"{gap:.2e}",
+        "gap": unknown if gap is None else f"{gap:.2e}",
         "seconds": f"{summary['seconds']:.1f}",
         "file": f"{summary['bytes']:,} bytes",
     }

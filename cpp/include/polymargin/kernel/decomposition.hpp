@@ -23,6 +23,11 @@ struct DecompositionGoal {
     Stopping stopping = Stopping::gap;
     bool has_gap = true;  // false where the objectives bound nothing: the kernel is indefinite
     bool record_passes = false;  // a record after every n steps in place of one for every check
+
+    bool by_gap() const { return has_gap && stopping == Stopping::gap; }
+    bool reached(const Certificate& certificate) const {
+        return (by_gap() ? certificate.gap() : certificate.violation) <= tol;
+    }
 };
 
 struct DecompositionOutcome {
@@ -105,14 +110,10 @@ DecompositionOutcome decompose(const DecompositionGoal& goal, const ScoredDuals<
                                Solver& solver, const Observer& observer) {
     Watch watch(observer);
     Stall stall(std::max(double(std::numeric_limits<T>::epsilon()) / 64, 1e-15));
-    const bool by_gap = goal.has_gap && goal.stopping == Stopping::gap;
     const auto n = static_cast<std::int64_t>(state.size());
     const std::int64_t most = std::numeric_limits<std::int64_t>::max() / n;
     const std::int64_t budget = n * std::min(goal.max_iter, most);
-    const auto reached = [&](const Certificate& certificate) {
-        return (by_gap ? certificate.gap() : certificate.violation) <= goal.tol;
-    };
-    const double enough = by_gap ? 0 : goal.tol;
+    const double enough = goal.by_gap() ? 0 : goal.tol;
     std::int64_t steps = 0;
     const auto record = [&](const Certificate& certificate, std::int64_t active) {
         const double gap = goal.has_gap ? certificate.gap() : std::nan("");
@@ -123,10 +124,11 @@ DecompositionOutcome decompose(const DecompositionGoal& goal, const ScoredDuals<
         const std::int64_t active = solver.active();
         solver.complete();
         const Certificate certificate = state.check();
-        const bool converged = reached(certificate);
-        if (!goal.record_passes || steps == 0) record(certificate, active);
+        const bool converged = goal.reached(certificate);
+        if (!goal.record_passes) record(certificate, active);
         if (converged || watch.interrupted() || !moves || steps >= budget ||
             stall(certificate.dual)) {
+            if (goal.record_passes && steps == 0) record(certificate, active);
             return {certificate, steps, converged};
         }
         // While some examples are left out, those that are not tell when a check is worth it.
@@ -142,7 +144,7 @@ DecompositionOutcome decompose(const DecompositionGoal& goal, const ScoredDuals<
             }
             if (taken < limit || solver.whole() || watch.interrupted() || steps >= budget ||
                 steps - start >= 10 * n || solver.violation() <= 0.1 * certificate.violation ||
-                reached(state.check())) {
+                goal.reached(state.check())) {
                 break;
             }
         }

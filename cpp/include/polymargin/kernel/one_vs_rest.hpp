@@ -45,14 +45,15 @@ public:
         return machine.separable() && machine.has_own && machine.has_others;
     }
 
-    // Solves the classes one after the other. Records are of all classes together, those not yet
-    // begun taken at w = 0.
+    // Solves the classes one after the other, each in as many passes as the goal allows; the passes
+    // of the result are those of the slowest. Records are of all classes together, those not yet
+    // begun taken at w = 0, their epochs a mean over the classes.
     DecompositionOutcome run(const DecompositionGoal& goal, const Observer& observer,
                              const Solve& solve) {
         const double n = static_cast<double>(problem_.size()), k = problem_.k;
-        DecompositionOutcome all{{0, 0, 0}, 0, true};
+        DecompositionOutcome all{{0, 0, 0}, 0, false};
         bool stopped = false;
-        double seconds = 0;
+        double seconds = 0, steps = 0;
         const auto add = [&](const Certificate& one) {
             return Certificate{all.certificate.primal + 2 * one.primal,
                                all.certificate.dual + 2 * one.dual,
@@ -68,7 +69,7 @@ public:
                 record.dual = now.dual;
                 record.violation = left > 0 ? std::max(1.0, now.violation) : now.violation;
                 record.gap = goal.has_gap ? now.gap() : record.gap;
-                record.epoch = (static_cast<double>(all.steps) + record.epoch * n) / (n * k);
+                record.epoch = (steps / n + record.epoch) / k;
                 record.seconds = seconds = before + record.seconds;
                 stopped = (observer.on_check && observer.on_check(record)) || stopped;
                 return stopped;
@@ -80,9 +81,10 @@ public:
                                                  ? DecompositionOutcome{state_->check(), 0, false}
                                                  : solve(*state_, {on_check, interrupted});
             store(c);
-            all = {add(one.certificate), all.steps + one.steps, all.converged && one.converged};
+            steps += static_cast<double>(one.steps);
+            all = {add(one.certificate), std::max(all.steps, one.steps), false};
         }
-        all.steps = static_cast<std::int64_t>(std::ceil(static_cast<double>(all.steps) / k));
+        all.converged = goal.reached(all.certificate);
         return all;
     }
 

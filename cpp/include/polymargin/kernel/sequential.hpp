@@ -192,10 +192,7 @@ private:
 
     // Sets a variable; the kernel row of its example is needed only if it changes.
     bool set(Variable v, T value) {
-        if (value == state_.beta(v.i, v.c)) {
-            state_.close(v.i, v.c);
-            return false;
-        }
+        if (value == state_.beta(v.i, v.c)) return false;
         AlphaMove<T>& move = moves_[pending_];
         move.start(v.i, rows_.row(v.i));
         state_.set(v.i, v.c, value, move);
@@ -206,7 +203,13 @@ private:
     bool move_one(Variable v) {
         const double g = state_.gradient(v.i, v.c), Q = problem_.diagonal[v.i] * own_product_;
         const double mu = Q > 0 ? g / Q : g > 0 ? infinity : -infinity;
-        return set(v, stepped(v, mu));
+        return set(v, stepped(v, mu)) || stand_aside(v);
+    }
+
+    // Rounding leaves the variable as it is: it would be chosen again and again.
+    bool stand_aside(Variable v) {
+        state_.close(v.i, v.c);
+        return false;
     }
 
     // --- two variables
@@ -222,7 +225,8 @@ private:
         if (!(two.value(mu) > 0)) return move_one(first);
         const bool one = set(first, stepped(first, mu[0]));
         const bool other = set(second, stepped(second, mu[1]));
-        return one || other;
+        if (!one && !other) stand_aside(second);
+        return one || other || stand_aside(first);
     }
 
     TwoVariables couple(Variable first, double g, const T* row, Variable second) const {
