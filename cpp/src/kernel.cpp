@@ -2,6 +2,8 @@
 
 namespace polymargin {
 
+template class WorkingSet<float>;
+template class WorkingSet<double>;
 template class KernelDual<float>;
 template class KernelDual<double>;
 

@@ -146,6 +146,8 @@ private:
 };
 
 // Compiled in cpp/src/kernel.cpp.
+extern template class WorkingSet<float>;
+extern template class WorkingSet<double>;
 extern template class KernelDual<float>;
 extern template class KernelDual<double>;
 
