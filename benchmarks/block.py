@@ -92,7 +92,7 @@ def main() -> None:
     options = parser.parse_args()
     results = open_results("block", options)
     if not options.report:
-        from polymargin._simd import core
+        from polymargin import core
 
         level = core.simd_level()
         times = measure(build(level))

@@ -30,8 +30,7 @@ from benchmarks import kernel_report
 from benchmarks.datasets import SPECS, data_folder, load
 from benchmarks.provenance import Results, add_options, open_results
 from benchmarks.timing import timed
-from polymargin import KernelSVM
-from polymargin._simd import core
+from polymargin import KernelSVM, core
 
 TOL = 1e-3
 MACHINES = ("ww", "cs", "llw")

@@ -30,7 +30,7 @@ from benchmarks.provenance import Results, add_options, open_results
 from benchmarks.report import NONE, figure, ratio, table
 from benchmarks.timing import timed
 from polymargin import S2DO, Blocks, CrammerSinger, SMOSolver
-from polymargin._decomposition import KernelRows
+from polymargin.kernel._decomposition import KernelRows
 
 LEVELS = ("moderate", "hard")
 # C of each machine, moderate and hard, found by trial: S2DO has to end inside its limit, and LLW

@@ -28,8 +28,7 @@ from benchmarks import planted_labels_report
 from benchmarks.datasets import load
 from benchmarks.error_rates import stratified
 from benchmarks.provenance import add_options, open_results
-from polymargin import KernelSVM, LinearSVM
-from polymargin._simd import core
+from polymargin import KernelSVM, LinearSVM, core
 from polymargin.inspect import suspicious_labels
 
 SHARE = 0.02

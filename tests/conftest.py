@@ -16,8 +16,7 @@ import pytest
 from sklearn.datasets import load_svmlight_file, make_blobs
 
 import polymargin
-from polymargin import LinearSVM
-from polymargin._simd import core
+from polymargin import LinearSVM, core
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 DATA = REPOSITORY / os.environ.get("POLYMARGIN_DATA", "../shared/data")

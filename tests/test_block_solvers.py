@@ -23,7 +23,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from polymargin._simd import core
+from polymargin import core
 
 Floats: TypeAlias = NDArray[np.float64]
 

@@ -25,8 +25,12 @@ def raised_in(module: str, path: str, error: Exception) -> Exception:
 @pytest.mark.parametrize(
     ("module", "path", "is_one"),
     [
-        ("polymargin._fit", "/usr/lib/python3/site-packages/polymargin/_fit.py", True),
-        ("polymargin._fit", "/opt/app.zip/_fit.py", True),
+        (
+            "polymargin.fit._linear",
+            "/usr/lib/python3/polymargin/fit/_linear.py",
+            True,
+        ),
+        ("polymargin.fit._linear", "/opt/app.zip/_linear.py", True),
         ("sklearn.utils.validation", "C:\\sklearn\\utils\\validation.py", True),
         ("numpy.linalg", "/home/x/polymargin/.venv/lib/site-packages/numpy/linalg.py", False),
         ("scipy.sparse._csr", "/home/x/sklearn/.venv/lib/site-packages/scipy/_csr.py", False),

@@ -16,9 +16,8 @@ from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 
-from polymargin import S2DO, CrammerSinger, KernelSVM, SMOSolver
-from polymargin._decomposition import KernelRows
-from polymargin._simd import core
+from polymargin import S2DO, CrammerSinger, KernelSVM, SMOSolver, core
+from polymargin.kernel._decomposition import KernelRows
 
 FIXED_POINT_MACHINES = ["cs", "adm", "ovr"]  # one-vs-rest by two classes at a time
 SOLVERS = ["smo", "s2do", "crammer-singer"]

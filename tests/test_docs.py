@@ -189,8 +189,8 @@ def test_every_figure_of_a_page_counts(page: Path) -> None:
 
 
 def test_every_machine_and_block_solver_is_in_the_tables() -> None:
-    from polymargin._block_solvers import BLOCK_SOLVERS
-    from polymargin._simd import core
+    from polymargin import core
+    from polymargin.block_solvers import BLOCK_SOLVERS
 
     machines = (DOCS / "guide/machines.md").read_text(encoding="utf-8")
     solving = (DOCS / "guide/solving.md").read_text(encoding="utf-8")

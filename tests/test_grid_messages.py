@@ -99,16 +99,17 @@ def test_other_estimators_are_refused(blobs: tuple[Any, Any]) -> None:
 INTERRUPTED = """
 import time
 import numpy as np
-from polymargin import KernelSVM, _grid_fits
+from polymargin import KernelSVM
+from polymargin.model_selection import _fits
 from polymargin.model_selection import nested_grid_search
 
-begun, fit = [], _grid_fits.fit_on_gram
+begun, fit = [], _fits.fit_on_gram
 
 def counting(*args):
     begun.append(None)
     fit(*args)
 
-_grid_fits.fit_on_gram = counting
+_fits.fit_on_gram = counting
 rng = np.random.default_rng(0)
 X, y = rng.normal(size=(400, 10)), rng.integers(3, size=400)
 print("ready", flush=True)

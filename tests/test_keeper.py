@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import clone
 
 from polymargin import KernelSVM, LinearSVM
-from polymargin._fit import DualState
+from polymargin.fit._state import DualState
 
 EXACT: dict[str, Any] = {"tol": 1e-7, "max_iter": 10**6, "random_state": 0}
 

@@ -16,10 +16,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from polymargin import LinearSVM
-from polymargin._block_solvers import BLOCK_SOLVERS
 from polymargin._machines import find_machine
-from polymargin._simd import usable_levels
-from polymargin._solvers import BlockDescent
+from polymargin.block_solvers import BLOCK_SOLVERS
+from polymargin.core._levels import usable_levels
+from polymargin.solvers._linear import BlockDescent
 
 # C of the binary machine and its weights, for two classes without a bias
 DIFFERENCE = {"ww", "cs"}  # f = f1 - f0, C_binary = 2 C

@@ -14,9 +14,9 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.preprocessing import scale
 from threadpoolctl import threadpool_info
 
-from polymargin import KernelSVM, LinearSVM, _grid_fits
-from polymargin._grid_gram import Pairs, SharedGrams, fit_on_gram
-from polymargin.model_selection import GridPoint, GridSearch, nested_grid_search
+from polymargin import KernelSVM, LinearSVM
+from polymargin.model_selection import GridPoint, GridSearch, _fits, nested_grid_search
+from polymargin.model_selection._gram import Pairs, SharedGrams, fit_on_gram
 
 EXACT: dict[str, Any] = {"tol": 1e-9, "max_iter": 10**6, "random_state": 0}
 
@@ -216,7 +216,7 @@ def test_precision_of_the_rows_is_kept(
         fit(model, kernel, *args)
         seen.update([kernel.matrix.dtype, model.dual_coef_.dtype, model.duals_.dtype])
 
-    monkeypatch.setattr(_grid_fits, "fit_on_gram", watching)
+    monkeypatch.setattr(_fits, "fit_on_gram", watching)
     search = nested_grid_search(
         KernelSVM(random_state=0), X.astype(dtype), y, log2_C=(-2, 2, 2), log2_gamma=(-4, 0, 2)
     )
@@ -236,7 +236,7 @@ def test_fits_along_C_start_from_the_fit_before(
         started.append(hasattr(model, "_dual_state"))
         fit(model, *args)
 
-    monkeypatch.setattr(_grid_fits, "fit_on_gram", watching)
+    monkeypatch.setattr(_fits, "fit_on_gram", watching)
     options: dict[str, Any] = {"log2_gamma": (-4, 0, 2), "cv": 3, "refit": False, "refinements": 0}
     nested_grid_search(KernelSVM(random_state=0), X, y, log2_C=(-2, 2, 2), **options)
     assert started == [False, True, True] * 9

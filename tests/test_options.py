@@ -10,11 +10,11 @@ import pytest
 from sklearn.base import clone
 
 import polymargin
-from polymargin import SMO, LinearSVM
-from polymargin._block_solvers import BLOCK_SOLVERS, BlockSolver, find_block_solver
+from polymargin import SMO, LinearSVM, core
 from polymargin._machines import find_machine
-from polymargin._simd import LEVELS, choose_level, core, usable_levels
-from polymargin._solvers import find_solver
+from polymargin.block_solvers import BLOCK_SOLVERS, BlockSolver, find_block_solver
+from polymargin.core._levels import LEVELS, choose_level, usable_levels
+from polymargin.solvers._linear import find_solver
 
 
 @pytest.mark.parametrize("info", core.machines(), ids=lambda info: info.name)
@@ -143,7 +143,7 @@ def test_best_usable_level_unless_forced() -> None:
 def test_environment_forces_the_level(level: str) -> None:
     if level not in usable_levels():
         pytest.skip(f"{level} is not usable here")
-    code = "from polymargin._simd import core; print(core.simd_level())"
+    code = "from polymargin import core; print(core.simd_level())"
     environment = os.environ | {"POLYMARGIN_SIMD": level}
     run = subprocess.run(
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True

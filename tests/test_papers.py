@@ -19,8 +19,8 @@ from polymargin import (
     KernelSVM,
     LinearSVM,
     SMOSolver,
+    core,
 )
-from polymargin._simd import core
 from polymargin.datasets import load_letter, load_satimage
 
 PLAIN = BlockDescent(shrinking=False, class_lists=False, second_order=False)

@@ -239,7 +239,7 @@ class TestPieces:
         assert_same(read(file, n_jobs=n_jobs), whole)
 
     def test_a_border_at_every_byte(self) -> None:
-        from polymargin._text import SvmlightParser
+        from polymargin.readers._parser import SvmlightParser
 
         text = b"1 2:3 1:4\r\n\n# c\n-2 qid:3 1:0.25 # d\n3\n1.5 3:1e2"
         results = set()

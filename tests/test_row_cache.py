@@ -7,7 +7,7 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from polymargin import KernelSVM
-from polymargin._row_cache import RowCache
+from polymargin.kernel._row_cache import RowCache
 
 
 def make_cache(n: int, n_values: int) -> RowCache:

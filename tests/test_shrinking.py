@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
 
-from polymargin import S2DO, Blocks, KernelSVM
-from polymargin._kernels import CallableKernel
-from polymargin._processor import Processor
-from polymargin._simd import core
+from polymargin import S2DO, Blocks, KernelSVM, core
+from polymargin.kernel._functions import CallableKernel
+from polymargin.kernel._processor import Processor
 
 
 @pytest.fixture

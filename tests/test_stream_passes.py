@@ -14,11 +14,10 @@ from conftest import fit_linear
 from reference.optima import Problem, primal_objective
 from scipy import sparse
 
-from polymargin import LinearSVM, load, save, streams
-from polymargin._scratch import DualScratch
-from polymargin._simd import core
+from polymargin import LinearSVM, core, load, save, streams
 from polymargin.errors import DataError
 from polymargin.streams import Batches, fit_stream
+from polymargin.streams._scratch import DualScratch
 
 
 def in_batches(X: Any, y: Any, size: int = 17) -> Batches:

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from polymargin import LinearSVM, _linear
-from polymargin._fit import make_options
+from polymargin import LinearSVM
 from polymargin._threads import count_threads
+from polymargin.estimators import _linear
+from polymargin.fit._linear import make_options
 
 
 def test_fits_in_threads_are_the_same_as_alone(machine: str, blobs: tuple[Any, Any]) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polymargin._simd import core
+from polymargin import core
 
 numbers = st.floats(-4, 4).map(lambda x: round(x, 2))
 bounds = st.tuples(st.floats(-3, 0), st.floats(0, 3)).map(

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from polymargin import Blocks, _working_sets
-from polymargin._interrupts import Interrupts
-from polymargin._processor import Checked
-from polymargin._progress import Check
-from polymargin._working_sets import Goal, Progress, WorkingSets, _Stall
+from polymargin import Blocks
+from polymargin.fit._interrupts import Interrupts
+from polymargin.fit._progress import Check
+from polymargin.kernel import _working_sets
+from polymargin.kernel._processor import Checked
+from polymargin.kernel._working_sets import Goal, Progress, WorkingSets, _Stall
 
 Floats = NDArray[np.float64]
 

@@ -1,6 +1,7 @@
 """All-in-one multi-class support vector machines, fast, exact and certified."""
 
-from polymargin._block_solvers import (
+from polymargin._versions import show_versions, version_of
+from polymargin.block_solvers import (
     SMO,
     Bisection,
     FixedPoint,
@@ -12,13 +13,10 @@ from polymargin._block_solvers import (
     Sort,
     Walrus,
 )
-from polymargin._kernel import KernelSVM
-from polymargin._linear import LinearSVM
-from polymargin._path import Path, path
-from polymargin._solvers import S2DO, BlockDescent, Blocks, CrammerSinger, SMOSolver
-from polymargin._versions import show_versions, version_of
 from polymargin.errors import DataError, ModelFileError
+from polymargin.estimators import KernelSVM, LinearSVM, Path, path
 from polymargin.files import load, read_info, save
+from polymargin.solvers import S2DO, BlockDescent, Blocks, CrammerSinger, SMOSolver
 
 __all__ = [
     "S2DO",

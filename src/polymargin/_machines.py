@@ -3,10 +3,10 @@
 from functools import cache
 from typing import TYPE_CHECKING
 
-from polymargin._simd import core
+from polymargin import core
 
 if TYPE_CHECKING:
-    from polymargin._core import MachineInfo
+    from polymargin.core import MachineInfo
 
 
 @cache

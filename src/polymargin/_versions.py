@@ -3,7 +3,7 @@
 import platform
 from importlib import metadata
 
-from polymargin._simd import core, usable_levels
+from polymargin import core
 
 _DEPENDENCIES = (
     "numpy",
@@ -36,7 +36,7 @@ def versions() -> dict[str, str]:
         "python": platform.python_version(),
         "platform": platform.platform(),
         "simd in use": core.simd_level(),
-        "simd usable": ", ".join(usable_levels()),
+        "simd usable": ", ".join(core.usable_levels()),
     }
     return found | {name: version_of(name) or "not installed" for name in _DEPENDENCIES}
 

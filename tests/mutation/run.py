@@ -42,10 +42,10 @@ class Subject:
 
 
 SUBJECTS = {
-    "selection": Subject(("_selection.py",), ("selection",)),
-    "working_sets": Subject(("_working_sets.py",), ("working_sets",)),
+    "selection": Subject(("kernel/_choice.py",), ("selection",)),
+    "working_sets": Subject(("kernel/_working_sets.py",), ("working_sets",)),
     "streams": Subject(
-        ("streams.py", "_stream_engine.py"),
+        ("streams/_fit.py", "fit/_stream.py"),
         ("stream", "stream_passes"),
         "memory or many_passes or interrupt_keeps",
     ),

@@ -13,9 +13,9 @@ from polymargin.files import Checkpoint, read_checkpoint, write_checkpoint
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from polymargin._fit import DualState
     from polymargin.cli._options import Kernel
     from polymargin.cli._recipe import SVM
+    from polymargin.fit import DualState
 
 
 class CheckpointWriter:

@@ -10,16 +10,15 @@ from scipy import sparse
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
 from sklearn.pipeline import Pipeline
 
-from polymargin._block_solvers import find_block_solver
-from polymargin._kernel import KernelSVM
-from polymargin._linear import LinearSVM
 from polymargin._machines import find_machine
-from polymargin._solvers import find_kernel_solver, find_solver
+from polymargin.block_solvers import find_block_solver
 from polymargin.cli import _options as o
 from polymargin.cli._console import note
 from polymargin.cli._data import check_missing, concerning
+from polymargin.estimators import KernelSVM, LinearSVM
 from polymargin.preprocessing import ColumnEncoder, Scaler
 from polymargin.readers import Columns, Table
+from polymargin.solvers import find_kernel_solver, find_solver
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,7 +11,6 @@ import numpy as np
 import typer
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from polymargin._linear import LinearSVM
 from polymargin.cli._console import err, note, show_figures, show_json, shown_warnings, warn
 from polymargin.cli._data import (
     Reading,
@@ -25,6 +24,7 @@ from polymargin.cli._exit import interrupted
 from polymargin.cli._recipe import SVM, Features, assemble, make_compact, transform
 from polymargin.cli._writing import OutputError, writing
 from polymargin.errors import DataError
+from polymargin.estimators import LinearSVM
 from polymargin.files import save
 from polymargin.preprocessing import Scaler
 from polymargin.readers import (

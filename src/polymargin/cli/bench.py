@@ -12,7 +12,6 @@ import typer
 from rich.progress import Progress
 from sklearn.svm import SVC, LinearSVC
 
-from polymargin._kernel import KernelSVM
 from polymargin.cli import _options as o
 from polymargin.cli._alike import as_table
 from polymargin.cli._console import err, grid, note, show, show_json
@@ -27,6 +26,7 @@ from polymargin.cli._recipe import (
     check_parameters,
     transform,
 )
+from polymargin.estimators import KernelSVM
 
 EXAMPLES = """
 [bold]Examples[/]

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from polymargin._linear import LinearSVM
-from polymargin._path import path as fit_path
 from polymargin.cli import _options as o
 from polymargin.cli._alike import as_table
 from polymargin.cli._console import grid, show, show_json, shown_warnings
@@ -21,6 +19,8 @@ from polymargin.cli._recipe import (
     parse_range,
     transform,
 )
+from polymargin.estimators import LinearSVM
+from polymargin.estimators import path as fit_path
 from polymargin.readers import Table
 
 if TYPE_CHECKING:

@@ -5,9 +5,8 @@ from typing import Any
 
 from sklearn.svm import SVC, LinearSVC
 
-from polymargin._kernel import KernelSVM
-from polymargin._linear import LinearSVM
 from polymargin._machines import find_machine
+from polymargin.estimators import KernelSVM, LinearSVM
 
 LINEAR, KERNEL, PEERS = "polymargin, linear", "polymargin, kernel", "scikit-learn"
 

@@ -9,7 +9,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from polymargin._linear import LinearSVM
+from polymargin.estimators import LinearSVM
 from polymargin.preprocessing import ColumnEncoder, Scaler
 
 if TYPE_CHECKING:

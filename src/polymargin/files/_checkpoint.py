@@ -4,12 +4,9 @@ import os
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from polymargin._fit import DualState
-from polymargin._kernel import KernelSVM
-from polymargin._linear import LinearSVM
 from polymargin._machines import find_machine
-from polymargin._past import Past
 from polymargin.errors import ModelFileError
+from polymargin.estimators import KernelSVM, LinearSVM
 from polymargin.files._arrays import put_labels, take_labels
 from polymargin.files._estimators import ESTIMATORS, Estimator
 from polymargin.files._fields import Tensors, write_number
@@ -17,6 +14,7 @@ from polymargin.files._model import checked_header, write_document
 from polymargin.files._parameters import build, encode_parameters
 from polymargin.files._safetensors import naming, read_container
 from polymargin.files._training import put_duals, put_history, take_duals, take_history
+from polymargin.fit import DualState, Past
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

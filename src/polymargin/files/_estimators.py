@@ -6,12 +6,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from polymargin._block_solvers import find_block_solver
-from polymargin._kernel import KernelSVM
-from polymargin._linear import LinearSVM
 from polymargin._machines import find_machine
-from polymargin._solvers import find_kernel_solver, find_solver
+from polymargin.block_solvers import find_block_solver
 from polymargin.errors import ModelFileError
+from polymargin.estimators import KernelSVM, LinearSVM
 from polymargin.files._arrays import (
     Arrays,
     as_objects,
@@ -35,6 +33,7 @@ from polymargin.files._training import (
     take_duals,
     take_stream,
 )
+from polymargin.solvers import find_kernel_solver, find_solver
 
 Estimator = LinearSVM | KernelSVM
 ESTIMATORS: dict[str, type[Any]] = {"LinearSVM": LinearSVM, "KernelSVM": KernelSVM}

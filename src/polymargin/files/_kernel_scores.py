@@ -5,17 +5,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from polymargin._kernel import KernelSVM
-from polymargin._kernels import (
-    DOT_KERNELS,
-    DotKernel,
-    Kernel,
-    LaplacianKernel,
-    PrecomputedKernel,
-)
 from polymargin.errors import ModelFileError
+from polymargin.estimators import KernelSVM
 from polymargin.files._arrays import Arrays, put_csr, take_csr
 from polymargin.files._fields import Fields, Tensors
+from polymargin.kernel import DOT_KERNELS, DotKernel, Kernel, LaplacianKernel, PrecomputedKernel
 
 
 def put_kernel(model: KernelSVM) -> tuple[dict[str, Any], Arrays]:

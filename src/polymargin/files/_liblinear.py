@@ -15,9 +15,9 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from polymargin._atomic import replacing
-from polymargin._linear import LinearSVM
 from polymargin._machines import find_machine
 from polymargin.errors import ModelFileError
+from polymargin.estimators import LinearSVM
 from polymargin.files._affine import folded
 from polymargin.files._safetensors import naming
 

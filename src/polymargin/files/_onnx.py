@@ -9,10 +9,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from polymargin._atomic import replacing
-from polymargin._kernel import KernelSVM
-from polymargin._linear import LinearSVM
 from polymargin._versions import version_of
 from polymargin.errors import require
+from polymargin.estimators import KernelSVM, LinearSVM
 from polymargin.files._affine import exported_steps
 from polymargin.files._onnx_graph import Graph
 from polymargin.files._onnx_kernels import kernel_values

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polymargin._kernel import KernelSVM
-from polymargin._kernels import DotKernel, LaplacianKernel, as_array
+from polymargin.estimators import KernelSVM
 from polymargin.files._onnx_graph import Graph
+from polymargin.kernel import DotKernel, LaplacianKernel, as_array
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from polymargin._block_solvers import BLOCK_SOLVERS
-from polymargin._solvers import KERNEL_SOLVERS, SOLVERS
+from polymargin.block_solvers import BLOCK_SOLVERS
 from polymargin.errors import ModelFileError
 from polymargin.files._fields import read_number, write_number
+from polymargin.solvers import KERNEL_SOLVERS, SOLVERS
 
 _OPTIONS: dict[str, type[Any]] = {
     cls.__name__: cls

@@ -4,14 +4,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polymargin._fit import DualState
+from polymargin import core
 from polymargin._machines import find_machine
-from polymargin._progress import RECORD
-from polymargin._simd import core
 from polymargin._threads import count_threads
 from polymargin.errors import ModelFileError
 from polymargin.files._arrays import Arrays, check_compressed
 from polymargin.files._fields import FLOATS, Fields, Tensors, write_number
+from polymargin.fit import RECORD, DualState
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -28,9 +28,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polymargin._kernels import PrecomputedKernel
-from polymargin._validation import as_rows, check_X
+from polymargin.fit import as_rows, check_X
 from polymargin.inspect._subject import Subject, blocks_of_scores, find_subject, label_indices
+from polymargin.kernel import PrecomputedKernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

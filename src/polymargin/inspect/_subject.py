@@ -8,13 +8,13 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from polymargin._base import BaseSVM
 from polymargin._machines import find_machine
+from polymargin.estimators import BaseSVM
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from polymargin._core import MachineInfo
+    from polymargin.core import MachineInfo
 
 _BLOCK_BYTES = 32 << 20  # of scores at a time
 

@@ -8,16 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from polymargin._text import SvmlightParser
 from polymargin.errors import DataError
 from polymargin.readers import _source
 from polymargin.readers._labels import label_kind_of, labels_from_numbers
 from polymargin.readers._options import Options
+from polymargin.readers._parser import SvmlightParser
 from polymargin.readers._source import Source
 from polymargin.readers._table import Scan, Table
 
 if TYPE_CHECKING:
-    from polymargin._text import Problem
+    from polymargin.readers._parser import Problem
 
 __all__ = ["read_svmlight", "scan_svmlight", "svmlight_batches"]
 

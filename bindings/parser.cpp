@@ -1,0 +1,119 @@
+// The module _text: files of text into arrays. One build serves all processors.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+
+#include <cstdlib>
+#include <limits>
+#include <optional>
+#include <string>
+#include <tuple>
+
+#include "polymargin/text/svmlight.hpp"
+
+namespace nb = nanobind;
+
+namespace {
+
+using namespace polymargin::text;
+
+using Problem = std::optional<std::tuple<std::int64_t, std::int64_t, std::string>>;
+
+Problem to_problem(std::optional<SvmlightError>&& error) {
+    if (!error) return std::nullopt;
+    return std::tuple{error->place.line, error->place.column, std::move(error->message)};
+}
+
+// A NumPy array that takes the memory over.
+template <class T>
+nb::object to_numpy(GrowingBuffer<T>&& buffer) {
+    buffer.make_room(1);
+    buffer.fit();
+    const std::size_t size = buffer.size();
+    T* items = buffer.release();
+    nb::capsule owner(items, [](void* memory) noexcept { std::free(memory); });
+    return nb::ndarray<nb::numpy, T>(items, {size}, owner).cast();
+}
+
+SvmlightParser make_parser(std::optional<bool> zero_based, std::optional<std::int64_t> n_features,
+                           bool ignore_extra, bool labels_optional, int n_threads,
+                           std::size_t longest_line) {
+    SvmlightOptions options;
+    if (zero_based) options.base = *zero_based ? IndexBase::zero : IndexBase::one;
+    if (n_features) {
+        if (*n_features < 0 || *n_features > std::numeric_limits<std::int32_t>::max()) {
+            throw nb::value_error("n_features must be from 0 to 2147483647");
+        }
+        options.n_features = static_cast<std::int32_t>(*n_features);
+    }
+    options.ignore_extra = ignore_extra;
+    options.labels_optional = labels_optional;
+    if (n_threads < 1) throw nb::value_error("n_threads must be positive");
+    return {options, n_threads, longest_line};
+}
+
+// The first rows: labels, values, indices, indptr, lines. The parser forgets them.
+nb::tuple take(SvmlightParser& parser, std::size_t count) {
+    SvmlightRows taken;
+    {
+        nb::gil_scoped_release release;
+        taken = parser.take(count);
+        // The ends of rows become their borders.
+        const std::size_t n = taken.ends.size();
+        taken.ends.resize(n + 1);
+        for (std::size_t i = n; i > 0; --i) taken.ends[i] = taken.ends[i - 1];
+        taken.ends[0] = 0;
+    }
+    return nb::make_tuple(to_numpy(std::move(taken.labels)), to_numpy(std::move(taken.values)),
+                          to_numpy(std::move(taken.indices)), to_numpy(std::move(taken.ends)),
+                          to_numpy(std::move(taken.lines)));
+}
+
+}  // namespace
+
+NB_MODULE(_parser, module) {
+    nb::set_leak_warnings(false);
+    nb::class_<SvmlightParser>(module, "SvmlightParser")
+        .def(nb::new_(&make_parser), nb::kw_only(), nb::arg("zero_based").none(),
+             nb::arg("n_features").none(), nb::arg("ignore_extra"), nb::arg("labels_optional"),
+             nb::arg("n_threads"), nb::arg("longest_line"))
+        .def("feed",
+             [](SvmlightParser& parser, nb::bytes text) {
+                 std::optional<SvmlightError> error;
+                 {
+                     nb::gil_scoped_release release;
+                     error = parser.feed(text.c_str(), text.size());
+                 }
+                 return to_problem(std::move(error));
+             })
+        .def("end",
+             [](SvmlightParser& parser) {
+                 std::optional<SvmlightError> error;
+                 {
+                     nb::gil_scoped_release release;
+                     error = parser.end();
+                 }
+                 return to_problem(std::move(error));
+             })
+        .def("settle", [](SvmlightParser& parser) { return to_problem(parser.settle()); })
+        .def("take", &take)
+        .def("drop", [](SvmlightParser& parser) { return to_numpy(parser.drop()); })
+        .def_prop_ro("zero_based",
+                     [](const SvmlightParser& parser) -> std::optional<bool> {
+                         if (parser.options().base == IndexBase::unknown) return std::nullopt;
+                         return parser.options().base == IndexBase::zero;
+                     })
+        .def_prop_ro("has_index_zero",
+                     [](const SvmlightParser& parser) { return parser.rows().has_index_zero; })
+        .def_prop_ro("largest_index",
+                     [](const SvmlightParser& parser) { return parser.rows().largest_index; })
+        .def_prop_ro("ignored_entries",
+                     [](const SvmlightParser& parser) { return parser.rows().ignored_entries; })
+        .def_prop_ro("missing_labels",
+                     [](const SvmlightParser& parser) { return parser.rows().missing_labels; })
+        .def_prop_ro("n_rows", [](const SvmlightParser& parser) { return parser.available(); })
+        .def_prop_ro("line_count",
+                     [](const SvmlightParser& parser) { return parser.rows().line_count; });
+}

@@ -1,0 +1,308 @@
+"""The compiled core, one build per SIMD level; `_levels.py` decides which one is loaded."""
+
+from collections.abc import Callable
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats: TypeAlias = NDArray[np.float32] | NDArray[np.float64]
+Indices: TypeAlias = NDArray[np.int32] | NDArray[np.int64]
+
+LEVELS: tuple[str, ...]
+VARIABLE: str
+
+def usable_levels() -> list[str]: ...
+def choose_level(usable: list[str], forced: str | None) -> str: ...
+
+class MachineInfo:
+    """What a machine is made of: one row of the table in the user guide."""
+
+    name: str  # canonical, "ww"
+    title: str  # "Weston–Watkins"
+    aliases: list[str]  # other names accepted
+    relative: bool  # rows e_y - e_c; else absolute rows
+    zero_sum: bool
+    simplex: bool  # joined by "max"; else "sum"
+    separable: bool  # a problem of its own for each class
+    weight_other: float  # of the hinges of other classes in a sum, and of the own class
+    weight_own: float
+    block_solvers: list[str]  # those defined for this machine, default first
+
+def machines() -> list[MachineInfo]: ...
+def simd_level() -> str: ...
+
+class Rows:
+    """A view of n rows with d features. Holds references to the arrays, copies nothing."""
+
+    n_rows: int
+    n_features: int
+    dtype: np.dtype[Any]
+    def find_non_finite(self) -> tuple[int, int] | None:
+        """Row and column of the first NaN or infinite value, if there is one."""
+
+    def squared_norms(self) -> NDArray[np.float64]:
+        """|x|^2 of each row, in double: not finite where a value or its square is not. Computed
+        once, for all who ask; read-only."""
+
+def dense_rows(X: Floats) -> Rows:
+    """Any strides (C, Fortran, slices); float32 or float64; native byte order; may be read-only."""
+
+def sparse_rows(data: Floats, indices: Indices, indptr: Indices, n_features: int) -> Rows:
+    """CSR. Raises ValueError when indptr is not monotone from 0 to len(data) or an index is
+    outside [0, n_features). Unsorted and duplicate indices are allowed: duplicates add up."""
+
+class Duals:
+    """The dual variables beta of a fit, sparse by rows; see `__getstate__` for their parts."""
+
+    shape: tuple[int, int]
+    nnz: int  # number of beta > 0
+    @staticmethod
+    def zeros(n: int, n_classes: int, dtype: np.dtype[Any]) -> Duals: ...
+    def __getstate__(self) -> tuple[int, NDArray[np.int64], NDArray[np.int32], Floats]: ...
+    def __setstate__(
+        self, state: tuple[int, NDArray[np.int64], NDArray[np.int32], NDArray[Any]]
+    ) -> None: ...
+    def alphas(
+        self, machine: str, labels: NDArray[np.int32]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32], Floats]:
+        """CSR arrays (indptr, indices, data) of a_i = sum_p beta_ip nu_p, un-centred, sorted."""
+
+    def support(self) -> NDArray[np.int64]:
+        """Rows with any beta > 0."""
+
+def relative_gap(primal: float, dual: float) -> float:
+    """(P - D) / P; 0 where rounding has put P below D, NaN where P is NaN, infinite or negative."""
+
+class LinearOptions:
+    fit_intercept: bool  # True
+    tol: float  # 1e-3
+    max_iter: int  # 1000; passes over the data, inner passes counted by the visits they make
+    stopping: str  # "gap" | "kkt"
+    block_solver: str  # "newton", ...
+    block_tol: float  # tolerance of bisection and fixed-point, threshold of the greedy ones
+    block_max_iter: int  # step bound of the inexact block solvers; 0: the solver's own default
+    shrinking: bool  # True
+    class_lists: bool  # True
+    second_order: bool  # True
+    record_passes: bool  # False: a record for every check
+    seed: int
+    n_threads: int  # 1
+    shared_from: float  # 1e7; number of dual variables from which threads share a sweep
+    def __init__(self) -> None: ...
+
+class LinearResult:
+    coef: Floats  # (k, d) view of the solver's own (d + 1, padded k) matrix; centred when zero-sum
+    intercept: Floats  # (k,)
+    duals: Duals
+    n_iter: int
+    primal_objective: float
+    dual_objective: float
+    dual_gap: float  # relative, (P - D) / P
+    violation: float  # largest KKT violation
+    converged: bool
+    history: NDArray[Any]  # structured: epoch, seconds, primal, dual, gap, violation, active
+    exception: BaseException | None  # a signal handler's or the monitor's: raise it after storing
+
+Monitor: TypeAlias = Callable[[tuple[float, float, float, float, float, float, int]], object]
+
+class Keeper(Protocol):
+    """Takes dual variables and the history so far while a fit runs."""
+
+    def is_due(self) -> bool: ...
+    def keep(self, duals: Duals, history: NDArray[Any]) -> None: ...
+
+def train_linear(
+    rows: Rows,
+    labels: NDArray[np.int32],  # 0 .. n_classes - 1
+    upper: NDArray[np.float64],  # C_i > 0
+    n_classes: int,
+    machine: str,
+    options: LinearOptions,
+    warm: Duals | None = None,
+    monitor: Monitor | None = None,
+    keeper: Keeper | None = None,
+) -> LinearResult:
+    """Dual block coordinate descent. Releases the GIL; polls signals several times a second;
+    calls `monitor` with each record of the history (epoch, seconds, primal, dual, gap,
+    violation, active); a true return value stops the fit, as if max_iter were reached. Where
+    `keeper.is_due()` after a check, a copy of the dual variables goes to `keeper.keep`. The
+    norms are those of `rows.squared_norms()`."""
+
+class LinearStream:
+    """Weights of a stream: each example is visited once and forgotten."""
+
+    n_seen: int
+    dtype: np.dtype[Any]
+    def __init__(
+        self,
+        n_features: int,
+        n_classes: int,
+        machine: str,
+        options: LinearOptions,
+        dtype: np.dtype[Any],
+    ) -> None: ...
+    def visit(
+        self,
+        rows: Rows,
+        labels: NDArray[np.int32],
+        upper: NDArray[np.float64],
+        duals: Duals | None = None,
+    ) -> None:
+        """In the order given. `duals` are those of these rows, read and changed. Pickles."""
+
+    def weights(self) -> tuple[Floats, Floats]:
+        """Copies of coef (k, d) and intercept (k,); centred when zero-sum."""
+
+class StreamCertificate:
+    """Objectives at the weights of a stream, which must not be visited in between. Rebuilds the
+    weights of the dual variables in a matrix of its own, in double."""
+
+    def __init__(self, stream: LinearStream) -> None: ...
+    def add(
+        self, rows: Rows, labels: NDArray[np.int32], upper: NDArray[np.float64], duals: Duals
+    ) -> None:
+        """Some rows; all of them once."""
+
+    def objectives(self) -> tuple[float, float, float]:
+        """Primal, dual, largest KKT violation."""
+
+def scores(rows: Rows, coef: Floats, intercept: Floats, n_threads: int = 1) -> Floats:
+    """(n, k) = rows @ coef.T + intercept. coef (k, d) of the rows' dtype and any strides."""
+
+def solve_block(
+    machine: str,
+    block_solver: str,
+    gradient: Floats,  # (k,) g_c = t_c - nu_c^T f; entries of absent rows are ignored
+    beta: Floats,  # (k,) current, feasible
+    q: float,  # K_ii
+    C: float,
+    label: int,
+    block_tol: float = 0.0,
+    block_max_iter: int = 0,
+) -> Floats:
+    """One call of a block solver, for tests: the new beta (k,)."""
+
+class KernelDual:
+    """Dual variables and scores of a kernel problem; kernel values come from the caller."""
+
+    scores: NDArray[np.float64]  # (k, n) view, not centred
+    def __init__(
+        self,
+        labels: NDArray[np.int32],  # 0 .. n_classes - 1
+        upper: NDArray[np.float64],  # C_i > 0
+        n_classes: int,
+        machine: str,
+        diagonal: Floats,  # K_ii >= 0; its dtype is the working precision
+        options: LinearOptions,  # block solver, seed, n_threads
+        warm: Duals | None = None,
+    ) -> None: ...
+    def part(self, examples: NDArray[np.int64]) -> KernelDual:
+        """The state of some examples, all others fixed."""
+
+    def gain(self, part: KernelDual, examples: NDArray[np.int64]) -> float:
+        """By how much the dual objective rose while a part of the examples moved."""
+
+    def absorb(self, part: KernelDual, examples: NDArray[np.int64]) -> None:
+        """Take over the dual variables of a part; they are the last changes then."""
+
+    def check(
+        self, gaps: NDArray[np.float64], violations: NDArray[np.float64]
+    ) -> tuple[float, float, float]:
+        """Primal and dual objective and largest KKT violation; fills in those of each row."""
+
+    def solve(self, examples: NDArray[np.int64], gram: Floats, fraction: float, passes: int) -> int:
+        """Visit a working set until its gap is this fraction; the number of visits."""
+
+    def change_from_zero(self, examples: NDArray[np.int64]) -> None:
+        """Take the whole a_i of these rows for the last changes."""
+
+    def changed(self) -> NDArray[np.int64]:
+        """Which of the examples of the last call have changed."""
+
+    def add_scores(
+        self, which: NDArray[np.int64], kernel: Floats, rows: NDArray[np.int64], first: int = 0
+    ) -> None:
+        """Bring the scores of some columns, from `first` on, up to date with some changes, whose
+        kernel rows are those `rows` of `kernel`."""
+
+    def clear_scores(self) -> None: ...
+    def duals(self) -> Duals:
+        """A copy."""
+
+    def duals_with(self, part: KernelDual, examples: NDArray[np.int64]) -> Duals:
+        """A copy with those of a part that was made of these examples."""
+
+class DecompositionOptions:
+    solver: str  # "smo" | "s2do" | "crammer-singer"
+    tol: float
+    max_iter: int  # passes: n steps each
+    stopping: str  # "gap" | "kkt"
+    has_gap: bool  # True; else the objectives bound nothing, and "gap" is read as "kkt"
+    shrinking: bool  # of smo and s2do
+    record_passes: bool  # False: a record for every check
+    selection: str  # of crammer-singer, as all that follow: "kkt" | "cyclic" | "random"
+    active_set: bool
+    cooling: str  # "none" | "exponential" | "linear" | "log"
+    cached: bool
+    block_tol: float  # of the fixed-point iteration; 0: half of the accuracy in force
+    seed: int
+    cache_bytes: int  # of kernel rows; two are always kept
+    def __init__(self) -> None: ...
+
+class DecompositionResult:
+    duals: Duals
+    history: NDArray[Any]  # structured: epoch, seconds, primal, dual, gap, violation, active
+    exception: BaseException | None  # a signal's or the monitor's: raise it after storing
+    n_steps: int
+    n_rows: int  # kernel rows computed
+    primal_objective: float
+    dual_objective: float
+    violation: float
+    converged: bool
+
+def train_decomposition(
+    labels: NDArray[np.int32],  # 0 .. n_classes - 1
+    upper: NDArray[np.float64],  # C_i > 0
+    n_classes: int,
+    machine: str,
+    diagonal: Floats,  # K_ii >= 0; its dtype is the working precision
+    fill_row: Callable[[int, NDArray[Any]], None],  # row i of the kernel into an array of n
+    options: DecompositionOptions,
+    warm: Duals | None = None,
+    monitor: Monitor | None = None,
+    poll: Callable[[], None] | None = None,  # called several times a second; may raise
+    keeper: Keeper | None = None,
+) -> DecompositionResult:
+    """Releases the GIL except in the callbacks. What `fill_row` raises comes out at once."""
+
+def two_variable_gain(
+    g: tuple[float, float], Q: tuple[tuple[float, float], tuple[float, float]]
+) -> float:
+    """max g^T mu - mu^T Q mu / 2; for tests."""
+
+def solve_two_variables(
+    g: tuple[float, float],
+    Q: tuple[tuple[float, float], tuple[float, float]],
+    lower: tuple[float, float],
+    upper: tuple[float, float],
+) -> list[float]:
+    """The mu of that maximum with lower <= mu <= upper; for tests."""
+
+def apply_kernel(
+    products: Floats,  # (m, n) inner products or distances, become kernel values
+    row_norms: Floats,  # (m,) squared
+    column_norms: Floats,  # (n,)
+    kernel: str,
+    gamma: float,
+    coef0: float,
+    degree: int,
+    bias: bool,  # adds 1
+    n_threads: int = 1,
+) -> None: ...
+def inner_products(left: Rows, right: Rows, out: Floats, n_threads: int = 1) -> None: ...
+def manhattan_distances(left: Rows, right: Rows, out: Floats, n_threads: int = 1) -> None: ...
+def gather(
+    matrix: Floats, rows: NDArray[np.int64], columns: NDArray[np.int64], out: Floats
+) -> None:
+    """out = matrix[rows][:, columns]."""

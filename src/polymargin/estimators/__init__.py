@@ -1,0 +1,8 @@
+"""Estimators in the manner of scikit-learn."""
+
+from polymargin.estimators._base import BaseSVM
+from polymargin.estimators._kernel import KernelSVM
+from polymargin.estimators._linear import LinearSVM
+from polymargin.estimators._path import Path, path
+
+__all__ = ["BaseSVM", "KernelSVM", "LinearSVM", "Path", "path"]

@@ -1,0 +1,129 @@
+"""What the linear and the kernel estimator share."""
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+from polymargin.fit import (
+    CallbackSupportMixin,
+    DualState,
+    Keeper,
+    Outcome,
+    Past,
+    Problem,
+    apply_class_weight,
+    check_sample_weight,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from polymargin.core import MachineInfo
+
+
+class BaseSVM(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
+    """Bounds of the dual variables, certificate, prediction from scores."""
+
+    C: float
+    class_weight: Any
+    classes_: "NDArray[Any]"
+    _keeper: Keeper | None = None  # of the dual variables while a fit runs
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _upper(
+        self,
+        X: Any,
+        y: "NDArray[Any]",
+        sample_weight: Any,
+        known: "NDArray[Any] | None" = None,
+    ) -> "NDArray[np.float64]":
+        """C_i of each row; one number that all rows share where there are no weights.
+
+        `known` are the classes of a stream, in which a batch may be of weight zero.
+        """
+        try:
+            C = float(self.C)
+        except OverflowError:
+            C = np.inf
+        if sample_weight is None and self.class_weight is None:
+            return np.broadcast_to(np.float64(C), X.shape[:1])
+        weights = check_sample_weight(sample_weight, X, allow_zeros=known is not None)
+        weights = apply_class_weight(self.class_weight, y, weights, known)
+        with np.errstate(over="ignore"):  # infinite bounds are refused with those too large
+            upper: NDArray[np.float64] = C * weights
+        if np.any((upper == 0) & (weights > 0)):
+            raise ValueError(
+                "C times sample and class weight is too small for float64. Raise C or the weights."
+            )
+        return upper
+
+    def _store_certificate(
+        self, result: Outcome, problem: Problem, machine: "MachineInfo", past: Past
+    ) -> None:
+        self.classes_ = problem.classes
+        self.n_iter_ = past.passes_with(result.n_iter, result.history)
+        self.dual_gap_ = result.dual_gap
+        self.primal_objective_ = result.primal_objective
+        self.dual_objective_ = result.dual_objective
+        self.converged_ = result.converged
+        self.history_ = past.followed_by(result.history)
+        self._dual_state = DualState.of(result.duals, problem, machine)
+
+    @property
+    def duals_(self) -> sparse.csr_array:
+        """Dual vectors a_i of the rows given to `fit`, not centred; rows of weight zero are 0.
+
+        The weights are ``duals_.T @ X``, less the mean over the classes where the machine is
+        zero-sum. In single precision a variable may be beyond its bound by a rounding error; the
+        dual objective is that of the variables moved back inside.
+        """
+        if "_dual_state" not in self.__dict__:
+            raise AttributeError(
+                "there are no dual variables: the model was not fitted by fit, or was loaded from "
+                "a file without them"
+            )
+        return self._dual_state.csr
+
+    @abstractmethod
+    def class_scores(self, X: Any) -> "NDArray[Any]":
+        """Scores of all classes."""
+
+    def decision_function(self, X: Any) -> "NDArray[Any]":
+        """Scores in the shape that scikit-learn expects.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, d)
+            Rows.
+
+        Returns
+        -------
+        scores : ndarray of shape (n, k), or (n,) for two classes
+            `class_scores`; for two classes the score of the second less that of the first.
+        """
+        scores = self.class_scores(X)
+        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict(self, X: Any) -> "NDArray[Any]":
+        """The class of the largest score, the first one of equals.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, d)
+            Rows.
+
+        Returns
+        -------
+        y : ndarray of shape (n,)
+            Labels out of `classes_`.
+        """
+        scores = self.class_scores(X)
+        predicted: NDArray[Any] = self.classes_[scores.argmax(axis=1)]
+        return predicted

@@ -1,0 +1,402 @@
+"""The kernel estimator."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import _fit_context
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from polymargin._machines import find_machine
+from polymargin._threads import blas_threads, count_threads
+from polymargin.block_solvers import BLOCK_SOLVERS, BlockSolver, find_block_solver
+from polymargin.estimators._base import BaseSVM
+from polymargin.fit import (
+    FitTask,
+    Past,
+    Problem,
+    as_rows,
+    check_finite,
+    check_sample_weight,
+    check_X,
+    find_start,
+    make_keeper,
+    make_problem,
+    warn_not_converged,
+)
+from polymargin.kernel import (
+    KERNELS,
+    Goal,
+    KernelOutcome,
+    PrecomputedKernel,
+    as_array,
+    make_kernel,
+    train_kernel,
+)
+from polymargin.solvers import KERNEL_SOLVERS, Blocks, Decomposition, find_kernel_solver
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from numpy.typing import NDArray
+
+    from polymargin.core import MachineInfo
+    from polymargin.kernel import Kernel, Points
+
+_BLOCK_BYTES = 8 << 20  # of kernel values at a time in prediction
+
+
+class KernelSVM(BaseSVM):
+    """All-in-one multi-class support vector machine with a kernel.
+
+    Minimises ``1/2 sum_c ||w_c||^2 + sum_i C_i L(y_i, f(x_i))`` over the functions of all classes
+    at once, where the `machine` decides on the loss L and ``C_i`` is `C` times the weight of the
+    example times the weight of its class. The fit ends on a certificate, the relative duality
+    gap in `dual_gap_`.
+
+    Parameters
+    ----------
+    machine : str, default="ww"
+        The loss, and whether the scores of all classes sum to zero: ``"ww"`` Weston-Watkins,
+        ``"cs"`` Crammer-Singer, ``"llw"`` Lee-Lin-Wahba, ``"adm"``, ``"ats"``, ``"atm"``,
+        ``"mmr"``, ``"rm"`` or ``"ovr"``.
+    C : float, default=1.0
+        Weight of the loss against the regulariser.
+    kernel : str or callable, default="rbf"
+        ``"linear"``, ``"rbf"``, ``"poly"``, ``"normalized-poly"``, ``"sigmoid"``,
+        ``"laplacian"``, ``"precomputed"``, or a function of two arrays of rows that returns the
+        matrix of all pairs.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Factor of the distance or the inner product: ``"scale"`` is 1 / (d X.var()), ``"auto"``
+        1 / d.
+    degree : int, default=3
+        Of the polynomial kernels.
+    coef0 : float, default=0.0
+        Added to the inner product by the polynomial kernels and the sigmoid.
+    fit_intercept : bool, default=False
+        Whether to add 1 to the kernel: a constant feature, regularised like all others.
+    tol : float, default=1e-3
+        Relative duality gap at which the fit stops or, with ``stopping="kkt"``, largest
+        violation of the optimality conditions.
+    max_iter : int, default=100_000
+        Bound on the passes over the data, counted by the visits to examples; n steps of the other
+        solvers are a pass.
+    stopping : {"gap", "kkt"}, default="gap"
+        The stopping rule. Only the gap means the same for every machine and `C`.
+    solver : str or options object, default="auto"
+        The outer loop: ``"blocks"``, which is what ``"auto"`` means, or one of the literature:
+        ``"smo"``, ``"s2do"`` or, for the machines ``"cs"`` and ``"adm"``, ``"crammer-singer"``.
+        Options objects are `Blocks`, `SMOSolver`, `S2DO` and `CrammerSinger`.
+    block_solver : str or options object, default="auto"
+        How the problem of one example is solved, see `LinearSVM`; used by ``"blocks"``.
+    cache_size : float, default=1024
+        Memory for kernel rows in MiB.
+    class_weight : dict or "balanced", default=None
+        Weight of each class; classes that a dict leaves out have weight 1. ``"balanced"``
+        weighs inversely to the total sample weight of the class.
+    n_jobs : int, default=None
+        Threads, also those of the matrix products. None is 1 unless in a joblib context, -1 all
+        cores (but 1 inside a worker of joblib).
+    warm_start : bool, default=False
+        Whether to start from the dual variables of the last fit, cut to the new `C`. The rows
+        have to be the same; another shape, machine, dtype or other labels start cold with a
+        warning.
+    random_state : int, RandomState or None, default=None
+        Seed of the order in which examples are visited.
+    verbose : int, default=0
+        1 shows a progress bar, 2 or more prints a line for each check of the gap.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (k,)
+        The labels of the examples of positive weight.
+    support_ : ndarray of shape (n_sv,)
+        Rows given to `fit` that the scores depend on.
+    support_vectors_ : ndarray or csr of shape (n_sv, d)
+        Those rows; not with a precomputed kernel.
+    dual_coef_ : ndarray of shape (k, n_sv)
+        Their coefficients in the score of each class.
+    n_support_ : ndarray of shape (k,)
+        How many of them belong to each class.
+    intercept_ : ndarray of shape (k,)
+        Constant part of the scores, zero without `fit_intercept`.
+    gamma_ : float
+        The value of `gamma` in use.
+    n_iter_ : int
+        Passes over the data.
+    dual_gap_ : float
+        ``(primal_objective_ - dual_objective_) / primal_objective_``; NaN where the kernel is
+        not positive semi-definite, which leaves both without a meaning.
+    primal_objective_, dual_objective_ : float
+        The two bounds on the optimum.
+    converged_ : bool
+        Whether the stopping rule was met.
+    history_ : structured ndarray
+        One record for each check, with the fields ``epoch``, ``seconds``, ``primal``, ``dual``,
+        ``gap``, ``violation`` and ``active``.
+    duals_ : csr_array of shape (n, k)
+        The dual vectors of all rows given to `fit`.
+    n_features_in_ : int
+        Features seen in `fit`.
+    feature_names_in_ : ndarray of str
+        Their names, where X has names that are all strings.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.preprocessing import scale
+    >>> from polymargin import KernelSVM
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = KernelSVM("cs", C=10.0, gamma=0.1, random_state=0).fit(scale(X), y)
+    >>> model.dual_coef_.shape[0]
+    3
+    >>> bool(model.dual_gap_ <= 1e-3)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "machine": [str],
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "kernel": [StrOptions(set(KERNELS)), callable],
+        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="neither")],
+        "degree": [Interval(Integral, 0, 2**31 - 1, closed="both")],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+        "fit_intercept": ["boolean"],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, 2**62, closed="left")],
+        "stopping": [StrOptions({"gap", "kkt"})],
+        "solver": [str, *KERNEL_SOLVERS.values()],
+        "block_solver": [str, *BLOCK_SOLVERS.values()],
+        "cache_size": [Interval(Real, 0, None, closed="neither")],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "n_jobs": [Integral, None],
+        "warm_start": ["boolean"],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        machine: str = "ww",
+        C: float = 1.0,
+        *,
+        kernel: str | Callable[[Any, Any], Any] = "rbf",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        fit_intercept: bool = False,
+        tol: float = 1e-3,
+        max_iter: int = 100_000,
+        stopping: str = "gap",
+        solver: str | Blocks | Decomposition = "auto",
+        block_solver: str | BlockSolver = "auto",
+        cache_size: float = 1024,
+        class_weight: dict[Any, float] | str | None = None,
+        n_jobs: int | None = None,
+        warm_start: bool = False,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.machine = machine
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.stopping = stopping
+        self.solver = solver
+        self.block_solver = block_solver
+        self.cache_size = cache_size
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        # Far from all examples only a constant part can say that one class outweighs the others;
+        # scikit-learn's check with such a kernel matrix asks for that.
+        tags.classifier_tags.poor_score = tags.input_tags.pairwise and not self.fit_intercept
+        return tags
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "Self":
+        """Fit the functions of all classes at once.
+
+        Rows of weight zero are removed before `classes_` is determined. An interrupt (Ctrl-C)
+        sets all attributes to what was reached and then raises `KeyboardInterrupt`; before the
+        first check, and when it is repeated after a second, it leaves them as they were.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, d), or (n, n) with a precomputed kernel
+            float32 stays float32. All other types become float64, all other sparse formats CSR.
+        y : array-like of shape (n,)
+            Labels of two or more classes.
+        sample_weight : array-like of shape (n,), default=None
+            Factors of `C`, zero or positive.
+
+        Returns
+        -------
+        self : KernelSVM
+        """
+        n_threads = count_threads(self.n_jobs)
+        pairwise = self.kernel == "precomputed"
+        machine = find_machine(self.machine)  # what does not fit is refused before any work
+        find_kernel_solver(self.solver, machine)
+        find_block_solver(self.block_solver, machine)
+        X, y = check_X(self, X, y)
+        check_classification_targets(y)
+        problem = make_problem(X, y, self._upper(X, y, sample_weight), pairwise)
+        weight = check_sample_weight(sample_weight, X)
+        kernel = make_kernel(
+            self.kernel,
+            problem.X,
+            weight if problem.kept is None else weight[problem.kept],
+            gamma=self.gamma,
+            degree=self.degree,
+            coef0=self.coef0,
+            bias=bool(self.fit_intercept),
+        )
+        with blas_threads(n_threads):
+            self._train(problem, kernel, X, y, sample_weight, n_threads)
+        return self
+
+    def _train(
+        self,
+        problem: Problem,
+        kernel: "Kernel",
+        X: Any,
+        y: "NDArray[Any]",
+        sample_weight: Any,
+        n_threads: int,
+    ) -> None:
+        """Fit the problem that was made of X, y and the weights, whatever its kernel reads."""
+        machine = find_machine(self.machine)
+        state = getattr(self, "_dual_state", None) if self.warm_start else None
+        warm, past = find_start(state, problem, machine)
+        task = FitTask(self, X, y, sample_weight)
+        result, stopped = train_kernel(
+            problem,
+            machine,
+            kernel,
+            find_kernel_solver(self.solver, machine),
+            find_block_solver(self.block_solver, machine),
+            warm=warm,
+            goal=Goal(float(self.tol), int(self.max_iter), self.stopping == "gap"),
+            seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
+            cache_bytes=int(min(self.cache_size * 2**20, 2**62)),
+            n_threads=n_threads,
+            task=task,
+            verbose=int(self.verbose),
+            keeper=make_keeper(self, problem, machine, past),
+        )
+        self._store(result, problem, machine, past, kernel, X)
+        if result.exception is not None:
+            raise result.exception
+        task.end()
+        if not result.converged and not stopped:
+            warn_not_converged(result, self, problem.rows.dtype.name)
+
+    def _store(
+        self,
+        result: KernelOutcome,
+        problem: Problem,
+        machine: "MachineInfo",
+        past: Past,
+        kernel: "Kernel",
+        X: Any,
+    ) -> None:
+        self.gamma_ = getattr(kernel, "gamma", np.nan)
+        # The values of a precomputed kernel are not part of the model.
+        self._kernel = PrecomputedKernel(None) if self.kernel == "precomputed" else kernel
+        self._store_certificate(result, problem, machine, past)
+        alphas = self.duals_.astype(problem.rows.dtype, copy=False)
+        self.support_ = np.flatnonzero(np.diff(alphas.indptr))
+        coef = alphas[self.support_].toarray().T
+        if machine.zero_sum:
+            coef = coef - coef.mean(axis=0)
+        self.dual_coef_: NDArray[Any] = coef
+        kept = (
+            self.support_ if problem.kept is None else np.searchsorted(problem.kept, self.support_)
+        )
+        self.n_support_ = np.bincount(problem.labels[kept], minlength=len(problem.classes))
+        self.intercept_ = (
+            coef.sum(axis=1) if self.fit_intercept else np.zeros(len(coef), coef.dtype)
+        )
+        self.__dict__.pop("support_vectors_", None)
+        if self.kernel != "precomputed":
+            self.support_vectors_ = X[self.support_]
+
+    def class_scores(self, X: Any) -> "NDArray[Any]":
+        """Scores of all classes, computed in the dtype of `dual_coef_` and in bounded memory.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, d), or (n, n_train) with a precomputed kernel
+            Rows, or their kernel with all rows given to `fit`.
+
+        Returns
+        -------
+        scores : ndarray of shape (n, k)
+            Also for two classes. The largest of a row decides `predict`.
+
+        Examples
+        --------
+        >>> from polymargin import KernelSVM
+        >>> model = KernelSVM(random_state=0).fit([[0.0], [1.0]], ["a", "b"])
+        >>> model.class_scores([[0.0], [0.5], [1.0]]).shape
+        (3, 2)
+        """
+        check_is_fitted(self)
+        # Of a precomputed kernel NaN is the first thing to name, a wrong shape the second.
+        options = {"reset": False, "dtype": self.dual_coef_.dtype} | (
+            {"ensure_all_finite": True} if self.kernel == "precomputed" else {}
+        )
+        given, X = X, check_X(self, X, **options)
+        check_finite(as_rows(X), X, given)
+        n_threads = count_threads(self.n_jobs)
+        with blas_threads(n_threads):
+            return self._scores(X, n_threads)
+
+    def _scores(self, X: Any, n_threads: int) -> "NDArray[Any]":
+        kernel, right = self._scoring_kernel(X)
+        n_columns = max(1, len(self.support_))
+        width = max(1, _BLOCK_BYTES // (n_columns * self.dual_coef_.itemsize))
+        scores = np.empty((X.shape[0], len(self.classes_)), self.dual_coef_.dtype)
+        block = np.empty((min(width, X.shape[0]), len(self.support_)), self.dual_coef_.dtype)
+        for first in range(0, X.shape[0], width):
+            part = slice(first, min(first + width, X.shape[0]))
+            if isinstance(kernel, PrecomputedKernel):
+                left = kernel.points(np.arange(part.start, part.stop))
+            else:
+                left = kernel.prepare(_like(self.support_vectors_, X[part]))
+            values = block[: len(left)]
+            kernel.evaluate(left, right, values, n_threads)
+            np.matmul(values, self.dual_coef_.T, out=scores[part])
+        scores += self.intercept_
+        return scores
+
+    def _scoring_kernel(self, X: Any) -> "tuple[Kernel, Points]":
+        """The kernel without its constant part, and the support vectors as it reads them."""
+        kernel = replace(self._kernel, bias=False)
+        if isinstance(kernel, PrecomputedKernel):
+            kernel = replace(kernel, matrix=X)
+            return kernel, kernel.points(self.support_)
+        return kernel, kernel.prepare(self.support_vectors_)
+
+
+def _like(model: Any, X: Any) -> Any:
+    """`X` as an array or as CSR, whichever `model` is."""
+    return sparse.csr_array(X) if sparse.issparse(model) else as_array(X)

@@ -1,0 +1,394 @@
+"""The linear estimator."""
+
+from functools import cached_property
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import _fit_context
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from polymargin import core
+from polymargin._machines import find_machine
+from polymargin._threads import count_threads
+from polymargin.block_solvers import BLOCK_SOLVERS, BlockSolver
+from polymargin.estimators._base import BaseSVM
+from polymargin.fit import (
+    FitTask,
+    Past,
+    Problem,
+    StreamEngine,
+    as_rows,
+    check_finite,
+    check_X,
+    find_start,
+    make_keeper,
+    make_options,
+    make_problem,
+    sparse_scores,
+    train,
+    warn_not_converged,
+)
+from polymargin.solvers import BlockDescent
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from numpy.typing import NDArray
+
+    from polymargin.core import LinearResult, LinearStream, MachineInfo
+
+# All that a fit or a stream leaves behind, apart from what is set whenever rows are.
+_LEARNT = (
+    "coef_",
+    "intercept_",
+    "n_samples_seen_",
+    "n_iter_",
+    "dual_gap_",
+    "primal_objective_",
+    "dual_objective_",
+    "converged_",
+    "history_",
+    "_dual_state",
+    "_n_examples",
+    "_stream",
+)
+
+
+class LinearSVM(BaseSVM):
+    """All-in-one multi-class linear support vector machine.
+
+    Minimises ``1/2 sum_c ||w_c||^2 + sum_i C_i L(y_i, f(x_i))`` over the weights of all classes
+    at once, where the `machine` decides on the loss L and ``C_i`` is `C` times the weight of the
+    example times the weight of its class. The fit ends on a certificate, the relative duality
+    gap in `dual_gap_`.
+
+    Parameters
+    ----------
+    machine : str, default="ww"
+        The loss, and whether the weights of all classes sum to zero: ``"ww"`` Weston-Watkins,
+        ``"cs"`` Crammer-Singer, ``"llw"`` Lee-Lin-Wahba, ``"adm"``, ``"ats"``, ``"atm"``,
+        ``"mmr"``, ``"rm"`` or ``"ovr"``.
+    C : float, default=1.0
+        Weight of the loss against the regulariser.
+    fit_intercept : bool, default=True
+        Whether to add a constant feature of 1, whose weights are regularised like all others.
+    tol : float, default=1e-3
+        Relative duality gap at which the fit stops or, with ``stopping="kkt"``, largest
+        violation of the optimality conditions.
+    max_iter : int, default=1000
+        Bound on the passes over the data.
+    stopping : {"gap", "kkt"}, default="gap"
+        The stopping rule. Only the gap means the same for every machine and `C`.
+    solver : str or BlockDescent, default="auto"
+        The outer loop: ``"block-descent"``, which is what ``"auto"`` means.
+    block_solver : str or options object, default="auto"
+        How the problem of one example is solved: a name, or an object such as
+        ``Bisection(tol=1e-2)`` where the block solver has options. Not all are defined for all
+        machines.
+    weights : {"auto", "dense", "sparse"}, default="auto"
+        ``"sparse"`` stores `coef_` as a CSR array after the fit.
+    class_weight : dict or "balanced", default=None
+        Weight of each class; classes that a dict leaves out have weight 1. ``"balanced"``
+        weighs inversely to the total sample weight of the class.
+    n_jobs : int, default=None
+        Threads. None is 1 unless in a joblib context, -1 all cores (but 1 inside a worker of
+        joblib).
+    warm_start : bool, default=False
+        Whether to start from the dual variables of the last fit, cut to the new `C`. The rows
+        have to be the same; another shape, machine, dtype or other labels start cold with a
+        warning. `partial_fit` leaves no dual variables to start from.
+    random_state : int, RandomState or None, default=None
+        Seed of the order in which examples are visited.
+    verbose : int, default=0
+        1 shows a progress bar, 2 or more prints a line for each check of the gap.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (k,)
+        The labels of the examples of positive weight.
+    coef_ : ndarray or csr_array of shape (k, d)
+        Weights of each class, also for two classes.
+    intercept_ : ndarray of shape (k,)
+        Weights of the constant feature, zero without `fit_intercept`.
+    n_iter_ : int
+        Passes over the data.
+    dual_gap_ : float
+        ``(primal_objective_ - dual_objective_) / primal_objective_``.
+    primal_objective_, dual_objective_ : float
+        The two bounds on the optimum.
+    converged_ : bool
+        Whether the stopping rule was met.
+    history_ : structured ndarray
+        One record for each check, with the fields ``epoch``, ``seconds``, ``primal``, ``dual``,
+        ``gap``, ``violation`` and ``active``.
+    duals_ : csr_array of shape (n, k)
+        The dual vectors of all rows given to `fit`.
+    n_samples_seen_ : int
+        Visits of a stream to rows; only after `partial_fit` or `fit_stream`.
+    n_features_in_ : int
+        Features seen in `fit`.
+    feature_names_in_ : ndarray of str
+        Their names, where X has names that are all strings.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.preprocessing import scale
+    >>> from polymargin import LinearSVM
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LinearSVM("cs", C=0.1, random_state=0).fit(scale(X), y)
+    >>> model.coef_.shape
+    (3, 4)
+    >>> bool(model.dual_gap_ <= 1e-3)
+    True
+    """
+
+    _stream: "LinearStream | None" = None  # what `partial_fit` goes on from
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "machine": [str],
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "fit_intercept": ["boolean"],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, 2**62, closed="left")],
+        "stopping": [StrOptions({"gap", "kkt"})],
+        "solver": [str, BlockDescent],
+        "block_solver": [str, *BLOCK_SOLVERS.values()],
+        "weights": [StrOptions({"auto", "dense", "sparse"})],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "n_jobs": [Integral, None],
+        "warm_start": ["boolean"],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        machine: str = "ww",
+        C: float = 1.0,
+        *,
+        fit_intercept: bool = True,
+        tol: float = 1e-3,
+        max_iter: int = 1000,
+        stopping: str = "gap",
+        solver: str | BlockDescent = "auto",
+        block_solver: str | BlockSolver = "auto",
+        weights: str = "auto",
+        class_weight: dict[Any, float] | str | None = None,
+        n_jobs: int | None = None,
+        warm_start: bool = False,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.machine = machine
+        self.C = C
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.stopping = stopping
+        self.solver = solver
+        self.block_solver = block_solver
+        self.weights = weights
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "Self":
+        """Fit all weights at once.
+
+        Rows of weight zero are removed before `classes_` is determined. An interrupt (Ctrl-C)
+        sets all attributes to what was reached and then raises `KeyboardInterrupt`.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, d)
+            float32 and float64, dense with any strides or CSR, are read without a copy. All
+            other types become float64, all other sparse formats CSR.
+        y : array-like of shape (n,)
+            Labels of two or more classes.
+        sample_weight : array-like of shape (n,), default=None
+            Factors of `C`, zero or positive.
+
+        Returns
+        -------
+        self : LinearSVM
+        """
+        machine = find_machine(self.machine)
+        options = make_options(self, machine)
+        X, y = check_X(self, X, y)
+        check_classification_targets(y)
+        problem = make_problem(X, y, self._upper(X, y, sample_weight))
+        state = getattr(self, "_dual_state", None) if self.warm_start else None
+        warm, past = find_start(state, problem, machine)
+
+        task = FitTask(self, X, y, sample_weight)
+        keeper = make_keeper(self, problem, machine, past)
+        result, stopped = train(problem, machine, options, warm, task, int(self.verbose), keeper)
+        self._store(result, problem, machine, past)
+        if result.exception is not None:
+            raise result.exception
+        task.end()
+        if not result.converged and not stopped:
+            warn_not_converged(result, self, problem.rows.dtype.name)
+        return self
+
+    def _store(
+        self, result: "LinearResult", problem: Problem, machine: "MachineInfo", past: Past
+    ) -> None:
+        self._forget()
+        self._store_certificate(result, problem, machine, past)
+        self.coef_, self.intercept_ = result.coef, result.intercept
+        if self.weights == "sparse":
+            self.sparsify()
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> "Self":
+        """Visit each row once, in the order given, and forget it.
+
+        Memory does not grow with the rows seen. In exchange nothing is certified: a stream has
+        no `dual_gap_`, `duals_`, `history_` or the like. Visiting the same rows again solves a
+        problem of larger `C`.
+
+        The first call starts a stream with weights of zero. So does the first call after `fit` or
+        after several passes of `fit_stream`, whose weights are given up: they are those of dual
+        variables, which a stream does not have. A single pass of `fit_stream` is a stream itself
+        and goes on. The machine, the solvers, `fit_intercept` and the dtype are fixed when a stream
+        starts; `C` and `class_weight` are read at each call. An interrupt (Ctrl-C) keeps the rows
+        visited so far, of which `n_samples_seen_` gives the number.
+
+        `coef_` and `intercept_` are copied from the stream when they are read first after a call,
+        so that small batches cost no more than their rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, d)
+            Rows; converted to the dtype of the first batch.
+        y : array-like of shape (n,)
+            Their labels, all in `classes`.
+        classes : array-like of shape (k,), default=None
+            All labels of the stream. Needed in the first call; after a fit they are `classes_`
+            by default.
+        sample_weight : array-like of shape (n,), default=None
+            Factors of `C`; rows of weight zero are passed over and not counted as seen.
+
+        Returns
+        -------
+        self : LinearSVM
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from polymargin import LinearSVM
+        >>> X, y = load_iris(return_X_y=True)
+        >>> stream = LinearSVM(C=0.1)
+        >>> for i in range(0, 150, 10):
+        ...     stream = stream.partial_fit(X[i : i + 10], y[i : i + 10], classes=[0, 1, 2])
+        >>> stream.coef_.shape
+        (3, 4)
+        """
+        stream = StreamEngine(self, classes, anew=False)
+        stream.visit(stream.prepare(X, y, sample_weight))
+        return self
+
+    @cached_property
+    def coef_(self) -> Any:
+        """An array, or a CSR array once sparsified; `fit` sets it, and a stream is copied."""
+        self._read_stream("coef_")
+        return vars(self)["coef_"]
+
+    @cached_property
+    def intercept_(self) -> "NDArray[Any]":
+        """Weights of the constant feature."""
+        self._read_stream("intercept_")
+        intercept: NDArray[Any] = vars(self)["intercept_"]
+        return intercept
+
+    def _read_stream(self, wanted: str) -> None:
+        """Copy the weights of the stream, all at once."""
+        if self._stream is None:
+            raise AttributeError(
+                f"{type(self).__name__!r} object has no attribute {wanted!r}", name=wanted, obj=self
+            )
+        self.coef_, self.intercept_ = self._stream.weights()
+        if self.weights == "sparse":
+            self.sparsify()
+
+    def _end_stream(self) -> None:
+        """Keep the weights, but not what `partial_fit` would go on from."""
+        if self._stream is not None:
+            if "coef_" not in vars(self):
+                self._read_stream("coef_")
+            del self._stream
+
+    def _forget(self, *names: str) -> None:
+        """Remove these attributes, by default all that was learnt."""
+        for name in names or _LEARNT:
+            self.__dict__.pop(name, None)
+
+    def class_scores(self, X: Any) -> "NDArray[Any]":
+        """Scores of all classes, computed in the dtype of `coef_`.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, d)
+            Rows.
+
+        Returns
+        -------
+        scores : ndarray of shape (n, k)
+            Also for two classes. The largest of a row decides `predict`.
+
+        Examples
+        --------
+        >>> from polymargin import LinearSVM
+        >>> model = LinearSVM(random_state=0).fit([[0.0], [1.0]], ["a", "b"])
+        >>> model.class_scores([[0.0], [0.5], [1.0]]).shape
+        (3, 2)
+        """
+        check_is_fitted(self)
+        given, X = X, check_X(self, X, reset=False, dtype=self.coef_.dtype)
+        rows = as_rows(X)
+        check_finite(rows, X, given)
+        if sparse.issparse(self.coef_):
+            return sparse_scores(X, self.coef_, self.intercept_)
+        return core.scores(rows, self.coef_, self.intercept_, count_threads(self.n_jobs))
+
+    def sparsify(self) -> "Self":
+        """Store `coef_` as a CSR array, which pays where most weights are zero.
+
+        Returns
+        -------
+        self : LinearSVM
+
+        Examples
+        --------
+        >>> from polymargin import LinearSVM
+        >>> model = LinearSVM(random_state=0).fit([[0.0, 0.0], [1.0, 0.0]], [0, 1])
+        >>> model.sparsify().coef_.nnz
+        2
+        >>> model.densify().coef_.shape
+        (2, 2)
+        """
+        check_is_fitted(self)
+        if not sparse.issparse(self.coef_):
+            self.coef_ = sparse.csr_array(self.coef_)
+        return self
+
+    def densify(self) -> "Self":
+        """Store `coef_` as an array again.
+
+        Returns
+        -------
+        self : LinearSVM
+        """
+        check_is_fitted(self)
+        if sparse.issparse(self.coef_):
+            self.coef_ = self.coef_.toarray()
+        return self

@@ -1,0 +1,60 @@
+"""From what the user passes to a result of the core."""
+
+from polymargin.fit._callbacks import CallbackSupportMixin, FitTask
+from polymargin.fit._interrupts import Interrupts, held_interrupts
+from polymargin.fit._linear import Monitor, make_options, train
+from polymargin.fit._outcome import Outcome, warn_not_converged
+from polymargin.fit._past import Past
+from polymargin.fit._problem import Problem, make_problem
+from polymargin.fit._progress import RECORD, Check, open_display
+from polymargin.fit._sparse import sparse_scores
+from polymargin.fit._state import DualState, Keeper, ProblemKeeper, find_start, make_keeper
+from polymargin.fit._stream import Batch, StreamEngine
+from polymargin.fit._validation import (
+    apply_class_weight,
+    as_rows,
+    check_features,
+    check_finite,
+    check_finite_norms,
+    check_kernel,
+    check_sample_weight,
+    check_square,
+    check_symmetric,
+    check_X,
+)
+
+__all__ = [
+    "RECORD",
+    "Batch",
+    "CallbackSupportMixin",
+    "Check",
+    "DualState",
+    "FitTask",
+    "Interrupts",
+    "Keeper",
+    "Monitor",
+    "Outcome",
+    "Past",
+    "Problem",
+    "ProblemKeeper",
+    "StreamEngine",
+    "apply_class_weight",
+    "as_rows",
+    "check_X",
+    "check_features",
+    "check_finite",
+    "check_finite_norms",
+    "check_kernel",
+    "check_sample_weight",
+    "check_square",
+    "check_symmetric",
+    "find_start",
+    "held_interrupts",
+    "make_keeper",
+    "make_options",
+    "make_problem",
+    "open_display",
+    "sparse_scores",
+    "train",
+    "warn_not_converged",
+]

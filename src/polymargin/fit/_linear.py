@@ -1,0 +1,71 @@
+"""A fit of a linear machine, from a problem to a result of the core."""
+
+from typing import TYPE_CHECKING, Any
+
+from sklearn.utils import check_random_state
+
+from polymargin import core
+from polymargin._threads import count_threads
+from polymargin.block_solvers import find_block_solver
+from polymargin.fit._callbacks import FitTask
+from polymargin.fit._problem import Problem
+from polymargin.fit._progress import Check, Display, open_display
+from polymargin.fit._state import ProblemKeeper
+from polymargin.solvers import find_solver
+
+if TYPE_CHECKING:
+    from polymargin.core import Duals, LinearOptions, LinearResult, MachineInfo
+
+
+def make_options(estimator: Any, machine: "MachineInfo") -> "LinearOptions":
+    """The parameters of `estimator` as the core reads them."""
+    options = core.LinearOptions()
+    options.fit_intercept = bool(estimator.fit_intercept)
+    options.tol = float(estimator.tol)
+    options.max_iter = int(estimator.max_iter)
+    options.stopping = estimator.stopping
+    options.seed = int(check_random_state(estimator.random_state).randint(2**31 - 1))
+    options.n_threads = count_threads(estimator.n_jobs)
+    find_solver(estimator.solver).apply(options)
+    find_block_solver(estimator.block_solver, machine).apply(options)
+    return options
+
+
+class Monitor:
+    """Passes each check of the core on to the display and to the callbacks."""
+
+    def __init__(self, display: Display, task: FitTask) -> None:
+        self._display = display
+        self._task = task
+        self.stopped = False  # by a callback
+
+    def __call__(self, record: tuple[float, float, float, float, float, float, int]) -> bool:
+        self._display(Check(*record))
+        self.stopped = self._task.check_done() or self.stopped
+        return self.stopped
+
+
+def train(
+    problem: Problem,
+    machine: "MachineInfo",
+    options: "LinearOptions",
+    warm: "Duals | None",
+    task: FitTask,
+    verbose: int,
+    keeper: ProblemKeeper | None = None,
+) -> tuple["LinearResult", bool]:
+    """Run the core; its result, and whether a callback stopped it."""
+    with open_display(verbose, machine.title, options.tol) as display:
+        monitor = Monitor(display, task)
+        result = core.train_linear(
+            problem.rows,
+            problem.labels,
+            problem.upper,
+            len(problem.classes),
+            machine.name,
+            options,
+            warm,
+            monitor if verbose > 0 or task.is_watched else None,
+            keeper,
+        )
+    return result, monitor.stopped

@@ -1,0 +1,64 @@
+"""The problem of a fit: rows of positive weight, numbered classes, bounds."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from polymargin.fit._validation import (
+    as_rows,
+    check_bounds,
+    check_features,
+    check_finite_norms,
+    check_square,
+    check_symmetric,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from polymargin.core import Rows
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The rows of positive weight, and where they were in what the user passed."""
+
+    X: Any
+    rows: "Rows"
+    labels: "NDArray[np.int32]"
+    upper: "NDArray[np.float64]"  # C_i
+    classes: "NDArray[Any]"
+    kept: "NDArray[np.int64] | None"  # None: all rows
+    n_given: int
+
+
+def make_problem(
+    X: Any, y: "NDArray[Any]", upper: "NDArray[np.float64]", pairwise: bool = False
+) -> Problem:
+    """Drop the rows of weight zero, then number the classes that are left.
+
+    Where `X` is `pairwise`, a matrix of kernel values, its columns are rows as well.
+    """
+    n_given = X.shape[0]
+    rows = as_rows(X)
+    check_finite_norms(rows, X)
+    if pairwise:
+        check_square(X)
+    kept: NDArray[np.int64] | None = None
+    if not np.all(upper > 0):
+        kept = np.flatnonzero(upper > 0)
+        X = X[kept][:, kept] if pairwise else X[kept]
+        rows, y, upper = as_rows(X), y[kept], upper[kept]
+    classes, labels = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        among = "" if kept is None else " among the rows of positive weight"
+        raise ValueError(
+            f"The number of classes has to be at least two; got {len(classes)} class(es){among}."
+        )
+    if pairwise:
+        check_symmetric(X)
+    else:
+        check_features(rows, X)
+    check_bounds(upper, rows.dtype)
+    return Problem(X, rows, labels.astype(np.int32), upper, classes, kept, n_given)

@@ -1,0 +1,127 @@
+"""Dual variables between fits: what a warm start and a checkpoint go on from."""
+
+import warnings
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from scipy import sparse
+
+from polymargin.fit._past import Past
+from polymargin.fit._problem import Problem
+from polymargin.fit._sparse import duals_to_csr
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from polymargin.core import Duals, MachineInfo
+
+
+@dataclass(frozen=True)
+class DualState:
+    """The dual variables of a fit with all that is needed to read them or to go on from them."""
+
+    duals: "Duals"
+    labels: "NDArray[np.int32]"
+    classes: "NDArray[Any]"
+    kept: "NDArray[np.int64] | None"
+    n_given: int
+    n_features: int
+    dtype: "np.dtype[Any]"
+    machine: str
+    past: Past = field(default_factory=Past)  # what a fit that goes on from here has behind it
+
+    @classmethod
+    def of(cls, duals: "Duals", problem: Problem, machine: "MachineInfo") -> "DualState":
+        return cls(
+            duals=duals,
+            labels=problem.labels,
+            classes=problem.classes,
+            kept=problem.kept,
+            n_given=problem.n_given,
+            n_features=problem.rows.n_features,
+            dtype=problem.rows.dtype,
+            machine=machine.name,
+        )
+
+    @cached_property
+    def csr(self) -> sparse.csr_array:
+        """The vectors a_i, one row for each row that was given."""
+        return duals_to_csr(self.duals, self.machine, self.labels, self.kept, self.n_given)
+
+    def difference(self, problem: Problem, machine: "MachineInfo") -> str | None:
+        """What makes these duals useless for `problem`, if anything."""
+        if (self.n_given, self.n_features) != (problem.n_given, problem.rows.n_features):
+            return "the shape of X"
+        if not _same_rows(self.kept, problem.kept):
+            return "the set of rows of positive weight"
+        if not np.array_equal(self.classes, problem.classes):
+            return "the set of classes"
+        if not np.array_equal(self.labels, problem.labels):
+            return "y"
+        if self.machine != machine.name:
+            return "the machine"
+        if self.dtype != problem.rows.dtype:
+            return "the dtype of X"
+        return None
+
+
+def _same_rows(one: "NDArray[np.int64] | None", other: "NDArray[np.int64] | None") -> bool:
+    if one is None or other is None:
+        return one is other
+    return np.array_equal(one, other)
+
+
+def find_start(
+    state: DualState | None, problem: Problem, machine: "MachineInfo"
+) -> tuple["Duals | None", Past]:
+    """The duals to start from, None for a cold start, and what lies behind them."""
+    if state is None:
+        return None, Past()
+    difference = state.difference(problem, machine)
+    if difference is None:
+        return state.duals, state.past
+    warnings.warn(
+        f"warm_start: {difference} differs from the last fit, so this one starts cold.",
+        UserWarning,
+        stacklevel=4,
+    )
+    return None, Past()
+
+
+class Keeper(Protocol):
+    """Stores what a fit has reached from time to time, so that another one can go on."""
+
+    def is_due(self) -> bool:
+        """Whether it wants that now; asked after each check."""
+        ...
+
+    def keep(self, state: DualState, history: "NDArray[Any]") -> None:
+        """Take the dual variables and all checks so far."""
+        ...
+
+
+@dataclass(frozen=True)
+class ProblemKeeper:
+    """Adds to dual variables and history what is needed to read them and what was before."""
+
+    keeper: Keeper
+    problem: Problem
+    machine: "MachineInfo"
+    past: Past
+
+    def is_due(self) -> bool:
+        return self.keeper.is_due()
+
+    def keep(self, duals: "Duals", history: "NDArray[Any]") -> None:
+        state = DualState.of(duals, self.problem, self.machine)
+        self.keeper.keep(state, self.past.followed_by(history))
+
+
+def make_keeper(
+    estimator: Any, problem: Problem, machine: "MachineInfo", past: Past
+) -> ProblemKeeper | None:
+    """What keeps the dual variables of this fit, None where nobody asked for it."""
+    keeper = estimator._keeper
+    return None if keeper is None else ProblemKeeper(keeper, problem, machine, past)

@@ -1,0 +1,142 @@
+"""What `partial_fit` and `fit_stream` do with a batch: check it, visit its rows, set attributes.
+
+A model has the core's stream in `_stream` for as long as its weights can be gone on from. Nothing
+here copies them: `coef_` and `intercept_` are read off the stream when somebody asks for them.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils.multiclass import type_of_target, unique_labels
+
+from polymargin import core
+from polymargin._machines import find_machine
+from polymargin.fit._linear import make_options
+from polymargin.fit._validation import (
+    as_rows,
+    check_bounds,
+    check_features,
+    check_finite_norms,
+    check_X,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from polymargin.core import Duals, LinearStream, Rows, StreamCertificate
+    from polymargin.estimators import LinearSVM
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Rows of positive weight."""
+
+    rows: "Rows"
+    labels: "NDArray[np.int32]"  # positions among the classes
+    upper: "NDArray[np.float64]"  # C_i
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+
+class StreamEngine:
+    """Takes batches into a model: into its stream or, where `anew` or it has none, a new one.
+
+    A new stream is opened, and what the model had learnt before is forgotten, when the first batch
+    has been found to be in order.
+    """
+
+    def __init__(
+        self,
+        model: "LinearSVM",
+        classes: Any,
+        *,
+        anew: bool,
+        dtypes: tuple[type[np.floating[Any]], ...] = (np.float64, np.float32),
+    ) -> None:
+        if model.class_weight == "balanced":
+            raise ValueError(
+                'class_weight="balanced" needs all labels at once; for a stream pass the weights '
+                "as a dict"
+            )
+        self._model = model
+        self._stream = None if anew else model._stream
+        self._dtypes = list(dtypes) if self._stream is None else self._stream.dtype
+        self.classes = self._find_classes(classes)
+
+    def prepare(self, X: Any, y: Any, sample_weight: Any = None) -> Batch:
+        """Check a batch; rows of weight zero are left out."""
+        X, y = check_X(self._model, X, y, reset=self._stream is None, dtype=self._dtypes)
+        labels = _labels_among(self.classes, y)
+        rows = as_rows(X)
+        check_finite_norms(rows, X)
+        upper = self._model._upper(X, y, sample_weight, self.classes)
+        if not np.all(upper > 0):
+            kept = np.flatnonzero(upper > 0)
+            X, labels, upper = X[kept], labels[kept], upper[kept]
+            rows = as_rows(X)
+        if len(labels) > 0:
+            check_features(rows, X)
+            check_bounds(upper, rows.dtype)
+        return Batch(rows, labels, upper)
+
+    def visit(self, batch: Batch, duals: "Duals | None" = None) -> None:
+        """Visit each row once; `duals` are those of the rows, where they are kept.
+
+        An interrupt leaves what the rows visited so far have made.
+        """
+        stream = self._open(batch.rows) if self._stream is None else self._stream
+        self._model._forget("coef_", "intercept_")
+        try:
+            if len(batch) > 0:
+                stream.visit(batch.rows, batch.labels, batch.upper, duals)
+        finally:
+            self._model.n_samples_seen_ = stream.n_seen
+
+    def begin_certificate(self) -> "StreamCertificate":
+        """What one pass over all rows makes a certificate of the weights as they are now."""
+        assert self._stream is not None
+        return core.StreamCertificate(self._stream)
+
+    def close(self) -> None:
+        """Leave weights that nothing goes on from."""
+        if self._stream is not None:
+            self._model._end_stream()
+
+    def _open(self, rows: "Rows") -> "LinearStream":
+        model = self._model
+        machine = find_machine(model.machine)
+        options = make_options(model, machine)
+        self._stream = core.LinearStream(
+            rows.n_features, len(self.classes), machine.name, options, rows.dtype
+        )
+        model._forget()
+        model.classes_, model._stream = self.classes, self._stream
+        return self._stream
+
+    def _find_classes(self, classes: Any) -> "NDArray[Any]":
+        if classes is None:
+            if not hasattr(self._model, "classes_"):
+                raise ValueError("classes must be passed on the first call to partial_fit.")
+            return self._model.classes_
+        given: NDArray[Any] = unique_labels(classes)
+        if self._stream is not None and not np.array_equal(given, self._model.classes_):
+            raise ValueError(
+                f"`classes={classes!r}` is not the same as on the first call to partial_fit, "
+                f"which was {self._model.classes_!r}"
+            )
+        if len(given) < 2:
+            raise ValueError(f"The number of classes has to be at least two; got {len(given)}.")
+        return given
+
+
+def _labels_among(classes: "NDArray[Any]", y: "NDArray[Any]") -> "NDArray[np.int32]":
+    """Positions of `y` in the sorted `classes`; ValueError where a label is not among them."""
+    # Not check_classification_targets, which warns of many classes: they have been announced.
+    if (kind := type_of_target(y)) not in ("binary", "multiclass"):
+        raise ValueError(f"Unknown label type: {kind}")
+    foreign = np.setdiff1d(y, classes)
+    if len(foreign):
+        raise ValueError(f"y contains labels that are not in classes: {foreign.tolist()}")
+    return np.searchsorted(classes, y).astype(np.int32)

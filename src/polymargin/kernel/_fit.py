@@ -1,0 +1,145 @@
+"""A fit of a kernel machine, from a problem to what was reached."""
+
+import math
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from polymargin import core
+from polymargin.fit import (
+    RECORD,
+    FitTask,
+    Interrupts,
+    Monitor,
+    Problem,
+    ProblemKeeper,
+    check_kernel,
+    held_interrupts,
+    open_display,
+)
+from polymargin.kernel._decomposition import Decomposer, KernelRows
+from polymargin.kernel._processor import Processor, negative_part
+from polymargin.kernel._working_sets import Goal, Progress, WorkingSets
+from polymargin.solvers import Blocks, Decomposition
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from polymargin.block_solvers import BlockSolver
+    from polymargin.core import Duals, MachineInfo
+    from polymargin.kernel._functions import Kernel
+
+
+class IndefiniteKernelWarning(UserWarning):
+    """The kernel is not positive semi-definite: a fit has no certificate."""
+
+
+@dataclass
+class KernelOutcome:
+    """What a fit reached."""
+
+    duals: "Duals"
+    n_iter: int
+    primal_objective: float
+    dual_objective: float
+    dual_gap: float
+    violation: float
+    converged: bool
+    history: "NDArray[Any]"
+    exception: BaseException | None
+
+
+class Loop(Protocol):
+    """A solver that runs until its goal is reached or the fit is interrupted."""
+
+    progress: Progress
+
+    def run(self, interrupts: Interrupts, on_check: Monitor, keeper: ProblemKeeper | None) -> None:
+        """An interrupt is raised when scores and dual variables agree."""
+        ...
+
+    def duals(self) -> "Duals":
+        """What was reached."""
+        ...
+
+
+def train_kernel(
+    problem: Problem,
+    machine: "MachineInfo",
+    kernel: "Kernel",
+    options: Blocks | Decomposition,
+    block_solver: "BlockSolver",
+    *,
+    warm: "Duals | None",
+    goal: Goal,
+    seed: int,
+    cache_bytes: int,
+    n_threads: int,
+    task: FitTask,
+    verbose: int,
+    keeper: ProblemKeeper | None = None,
+) -> tuple[KernelOutcome, bool]:
+    """Run the loop; its result, and whether a callback stopped it."""
+    points = kernel.prepare(problem.X)
+    with np.errstate(over="ignore", invalid="ignore"):  # named below
+        diagonal = kernel.diagonal(points)
+    check_kernel(diagonal, kernel.remedy)
+    loop: Loop
+    if isinstance(options, Decomposition):
+        rows = KernelRows(kernel, points, diagonal, n_threads)
+        loop = Decomposer(problem, machine, rows, options, goal, warm, seed, cache_bytes)
+    else:
+        core_options = core.LinearOptions()
+        core_options.seed = seed
+        core_options.tol = goal.tol
+        core_options.n_threads = n_threads
+        block_solver.apply(core_options)
+        dual = core.KernelDual(
+            problem.labels,
+            problem.upper,
+            len(problem.classes),
+            machine.name,
+            np.maximum(diagonal, 0),
+            core_options,
+            warm,
+        )
+        device = Processor(dual, kernel, points, diagonal, cache_bytes, n_threads)
+        shape = (len(problem.labels), len(problem.classes))
+        precision = float(np.finfo(points.dtype).eps)
+        is_warm = warm is not None
+        loop = WorkingSets(device, goal, options, shape, kernel.is_positive, precision, is_warm)
+    if not kernel.is_positive:
+        loop.progress.negative = negative_part(diagonal)  # an eigenvalue of a single example
+    exception: BaseException | None = None
+    with open_display(verbose, machine.title, goal.tol) as display, held_interrupts() as interrupts:
+        monitor = Monitor(display, task)
+        try:
+            loop.run(interrupts, monitor, keeper)
+        except KeyboardInterrupt as interrupt:
+            # A kernel function's own, or one too many to wait: nothing is in order.
+            if not loop.progress.history or interrupts.is_urgent:
+                raise
+            exception = interrupt
+    progress = loop.progress
+    if progress.negative is not None:
+        warnings.warn(
+            "The kernel is not positive semi-definite: the Gram matrix of a working set has an "
+            f"eigenvalue of {progress.negative:.3g} times the largest one. Objectives and gap are "
+            "no bounds then; the fit stops by the KKT conditions.",
+            IndefiniteKernelWarning,
+            stacklevel=4,
+        )
+    result = KernelOutcome(
+        duals=loop.duals(),
+        n_iter=math.ceil(progress.visits / len(problem.labels)),
+        primal_objective=progress.primal,
+        dual_objective=progress.dual,
+        dual_gap=progress.gap,
+        violation=progress.violation,
+        converged=progress.converged,
+        history=np.array(progress.history, RECORD),
+        exception=exception,
+    )
+    return result, monitor.stopped

@@ -1,0 +1,231 @@
+"""Two-level working sets: the default loop of kernel machines.
+
+Each round picks the examples that violate the KKT conditions most, solves their problem with the
+Gram matrix of those alone, and brings the scores of all examples up to date with the kernel
+rows of those that moved. Everything heavy is a matrix product, done by a device. Examples that
+have long had nothing to gain are set aside where that pays, and brought back before the end.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from polymargin import core
+from polymargin.fit import RECORD, Check, Interrupts
+from polymargin.kernel._choice import Rest, Selection
+from polymargin.kernel._processor import Device
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from polymargin.core import Duals
+    from polymargin.fit import ProblemKeeper
+    from polymargin.solvers import Blocks
+
+
+@dataclass(frozen=True)
+class Goal:
+    """When a fit ends."""
+
+    tol: float
+    max_iter: int  # passes over the data, counted by visits
+    by_gap: bool  # else by the largest KKT violation
+
+
+@dataclass
+class Progress:
+    """How far a fit has come."""
+
+    primal: float = np.inf
+    dual: float = -np.inf
+    violation: float = np.inf
+    visits: int = 0
+    rounds: int = 0
+    converged: bool = False
+    negative: float | None = None  # eigenvalue that shows the kernel to be indefinite
+    history: list[Check] = field(default_factory=list)
+
+    @property
+    def gap(self) -> float:
+        """Relative duality gap; NaN with an indefinite kernel, whose objectives bound nothing."""
+        return core.relative_gap(self.primal, self.dual) if self.negative is None else np.nan
+
+
+class WorkingSets:
+    """Rounds on a device until the goal is reached."""
+
+    def __init__(
+        self,
+        device: Device,
+        goal: Goal,
+        options: "Blocks",
+        shape: tuple[int, int],
+        is_positive: bool,
+        precision: float,
+        is_warm: bool,
+    ) -> None:
+        self._n, n_classes = shape
+        self._least = max(precision / 64, 1e-15)
+        self._device = device
+        self._goal = goal
+        self._options = options
+        self._size = options.size_for(n_classes)
+        self._is_positive = is_positive
+        self._is_warm = is_warm
+        self._selection = Selection(self._n, self._size)
+        self._rest = Rest(self._n)
+        self._is_shrunk = False
+        self._grow_at = 0.0  # gap
+        self.progress = Progress()
+
+    def run(
+        self,
+        interrupts: Interrupts,
+        on_check: Callable[[Check], bool],
+        keeper: "ProblemKeeper | None" = None,
+    ) -> None:
+        """An interrupt is raised between rounds, when scores and dual variables agree."""
+        if self._is_warm:
+            self._device.refresh()
+        start = time.perf_counter()
+        try:
+            self._rounds(start, interrupts, on_check, keeper)
+        except KeyboardInterrupt:
+            if self._is_shrunk and not interrupts.is_urgent:
+                self._grow()
+                self._check(start)
+            raise
+
+    def duals(self) -> "Duals":
+        """The dual variables."""
+        return self._device.duals()
+
+    def _rounds(
+        self,
+        start: float,
+        interrupts: Interrupts,
+        on_check: Callable[[Check], bool],
+        keeper: "ProblemKeeper | None",
+    ) -> None:
+        progress, n = self.progress, self._n
+        stall = _Stall(100 + 10 * n // self._size, self._least)
+        stopped = False
+        while True:
+            gains = self._check(start)
+            if keeper is not None and keeper.is_due():
+                keeper.keep(self.duals(), np.array(progress.history, RECORD))
+            stopped = on_check(progress.history[-1]) or stopped
+            interrupts.raise_pending()
+            left = self._goal.max_iter * n - progress.visits
+            is_over = progress.converged or stopped or left <= 0 or stall(progress)
+            is_over = is_over or not np.any(gains > 0)
+            if self._is_shrunk and (is_over or progress.gap <= self._grow_at):
+                self._grow()
+                continue
+            if is_over:
+                return
+            gains = self._shrink(gains)
+            working = self._selection.next(gains)[:left]
+            if not self._is_positive and progress.negative is None:
+                progress.negative = self._find_negative(working)
+            fraction, passes = self._effort(gains, working)
+            passes = min(passes, left // len(working))
+            progress.visits += self._device.improve(working, fraction, passes)
+            progress.rounds += 1
+
+    def _check(self, start: float) -> "NDArray[np.float64]":
+        """What all examples have to gain, by which they are chosen: violations, at times gaps.
+
+        Gaps say less: a variable close to its bound can violate much at hardly any gap. But where
+        rounding keeps some violations up, those examples alone would be chosen for ever.
+        """
+        progress = self.progress
+        gaps, violations, progress.primal, progress.dual, progress.violation = self._device.check()
+        progress.converged = self._reached()
+        progress.history.append(
+            Check(
+                epoch=progress.visits / self._n,
+                seconds=time.perf_counter() - start,
+                primal=progress.primal,
+                dual=progress.dual,
+                gap=progress.gap,
+                violation=progress.violation,
+                active=len(violations),
+            )
+        )
+        return gaps if self._is_by_gap and progress.rounds % 4 == 3 else violations
+
+    def _shrink(self, gains: "NDArray[np.float64]") -> "NDArray[np.float64]":
+        """Set examples at rest aside if that pays; what the others have to gain."""
+        if self._is_shrunk:
+            return gains
+        active = self._rest.without(gains)
+        if not 0 < len(active) < self._n or not self._device.pays_to_shrink(len(active)):
+            return gains
+        self._device.shrink(active)
+        self._is_shrunk = True
+        self._grow_at = 1e-3 * self.progress.gap
+        self._selection = Selection(len(active), self._size)
+        return gains[active]
+
+    def _grow(self) -> None:
+        self._device.grow()
+        self._is_shrunk = False
+        self._rest = Rest(self._n)
+        self._selection = Selection(self._n, self._size)
+
+    def _effort(
+        self, gains: "NDArray[np.float64]", working: "NDArray[np.int64]"
+    ) -> tuple[float, int]:
+        """Part of its gap at which the working set is left, and the passes that this may take.
+
+        A working set that is the whole problem is worth more of them, and none is solved to much
+        less than what the others leave.
+        """
+        fraction, passes = self._options.fraction, self._options.passes
+        if len(working) == len(gains):
+            distance = self.progress.gap if self._is_by_gap else self.progress.violation
+            enough = 0.3 * self._goal.tol / distance if distance > 0 else 0.0
+            return min(fraction, enough), max(passes, min(1000, 200_000 // len(working)))
+        inside = float(gains[working].sum())
+        others = float(gains.sum()) - inside
+        if inside == 0:  # what max_iter has left of it has nothing to gain
+            return fraction, passes
+        return min(max(fraction, 0.1 * others / inside), 0.9), passes
+
+    def _reached(self) -> bool:
+        # What those set aside add to the gap is seen when they are back.
+        tol = self._goal.tol * (0.9 if self._is_shrunk else 1)
+        return (self.progress.gap if self._is_by_gap else self.progress.violation) <= tol
+
+    @property
+    def _is_by_gap(self) -> bool:
+        return self._goal.by_gap and self.progress.negative is None
+
+    def _find_negative(self, working: "NDArray[np.int64]") -> float | None:
+        """The smallest eigenvalue of part of a working set, if it cannot be due to rounding."""
+        round_ = self.progress.rounds
+        if round_ & (round_ - 1):  # in rounds 0, 1, 2, 4, 8 ...
+            return None
+        return self._device.find_negative(working[:256])
+
+
+class _Stall:
+    """No progress for many rounds: the limit of the precision, or an indefinite kernel."""
+
+    def __init__(self, patience: int, least: float) -> None:
+        self._patience = patience
+        self._least = least  # relative progress that counts
+        self._best = np.inf
+        self._since = 0
+
+    def __call__(self, progress: Progress) -> bool:
+        value = -progress.dual if progress.negative is None else progress.violation
+        if self._best == np.inf or value < self._best - self._least * abs(self._best):
+            self._best, self._since = value, 0
+        else:
+            self._since += 1
+        return self._since >= self._patience
