@@ -32,7 +32,7 @@ struct DecompositionOptions {
     std::uint64_t seed = 0;
     std::size_t cache_bytes = 0;
 
-    DecompositionGoal goal() const {
+    Goal goal() const {
         if (stopping != "gap" && stopping != "kkt") {
             throw nb::value_error("stopping is 'gap' or 'kkt'");
         }
@@ -96,7 +96,7 @@ std::shared_ptr<ScoredDuals<T>> start_state(const KernelProblem<T>& problem, con
 template <class T>
 Run<T> make_run(const DecompositionOptions& options, const KernelProblem<T>& problem,
                 const AnyDuals* warm, RowCache<T>& rows) {
-    const DecompositionGoal goal = options.goal();
+    const Goal goal = options.goal();
     if (options.solver == "crammer-singer") {
         const CrammerSingerOptions own = options.crammer_singer();
         const auto solve = [goal, own, &rows](ScoredDuals<T>& state, const Observer& observer) {

@@ -89,7 +89,9 @@ nb::object alphas(const AnyDuals& any, const std::string& name,
                 const std::int32_t y = labels.data()[i];
                 T own = 0;  // a_y
                 duals.for_each(i, [&](std::int32_t c, T value) {
-                    own += machine.relative || c == y ? value : T(0);
+                    machine.for_each_alpha(y, c, value, [&](std::int32_t at, T a) {
+                        own += at == y ? a : T(0);
+                    });
                 });
                 bool pending = own != 0;
                 duals.for_each(i, [&](std::int32_t c, T value) {

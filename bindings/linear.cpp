@@ -36,7 +36,7 @@ LinearResult train_linear(const Rows& rows, const Vector<std::int32_t>& labels,
                 view, rows.norms(), {labels.data(), labels.size()}, {upper.data(), upper.stride(0)},
                 k,    machine,      options.fit_intercept};
             Duals<T> duals = start_duals<T>(problem, warm);
-            Weights<T> weights(problem.weight_rows(), k);
+            auto weights = problem.template weights<DenseWeights<T>>();
             PythonObserver watcher(monitor, nb::none(), keeper,
                                    [&] { return nb::cast(AnyDuals{duals.copy()}); });
             const Observer observer = watcher.observer();
@@ -46,8 +46,7 @@ LinearResult train_linear(const Rows& rows, const Vector<std::int32_t>& labels,
                 outcome = train(problem, core_options, duals, weights, observer);
             }
             LinearResult result;
-            std::tie(result.coef, result.intercept) =
-                weight_views(std::move(weights), options.fit_intercept);
+            std::tie(result.coef, result.intercept) = weight_views(std::move(weights));
             result.duals = nb::cast(AnyDuals{std::move(duals)});
             result.history = history_array(watcher.history);
             result.exception = watcher.exception;

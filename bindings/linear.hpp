@@ -49,15 +49,14 @@ struct Options {
         if (stopping != "gap" && stopping != "kkt") {
             throw nb::value_error("stopping is 'gap' or 'kkt'");
         }
-        return {.bias = fit_intercept,
-                .tol = tol,
-                .max_iter = max_iter,
-                .stopping = stopping == "kkt" ? Stopping::kkt : Stopping::gap,
+        return {.goal = {.tol = tol,
+                         .max_iter = max_iter,
+                         .stopping = stopping == "kkt" ? Stopping::kkt : Stopping::gap,
+                         .record_passes = record_passes},
                 .block = {info->kind, block_tol, block_max_iter},
                 .shrinking = shrinking,
                 .class_lists = class_lists,
                 .second_order = second_order,
-                .record_passes = record_passes,
                 .seed = seed,
                 .threads = n_threads,
                 .shared_from = shared_from};
@@ -66,14 +65,14 @@ struct Options {
 
 // (k, d) view of the solver's own matrix, and the bias row.
 template <class T>
-std::pair<nb::object, nb::object> weight_views(Weights<T>&& weights, bool bias) {
-    auto* owner = new Weights<T>(std::move(weights));
-    nb::capsule capsule(owner, [](void* p) noexcept { delete static_cast<Weights<T>*>(p); });
-    const std::size_t d = owner->features() - bias, k = owner->classes();
-    const auto stride = static_cast<std::int64_t>(owner->stride());
-    nb::object coef = nb::ndarray<nb::numpy, T>(owner->row(0), {k, d}, capsule, {1, stride}).cast();
+std::pair<nb::object, nb::object> weight_views(DenseWeights<T>&& weights) {
+    auto* owner = new DenseWeights<T>(std::move(weights));
+    nb::capsule capsule(owner, [](void* p) noexcept { delete static_cast<DenseWeights<T>*>(p); });
+    const auto [values, d, k, stride, bias] = owner->view();
+    nb::object coef =
+        nb::ndarray<nb::numpy, T>(values, {k, d}, capsule, {1, std::int64_t(stride)}).cast();
     std::vector<T> intercept(k);
-    if (bias) std::copy_n(owner->row(d), k, intercept.data());
+    if (bias) std::copy_n(values + d * stride, k, intercept.data());
     return {coef, to_numpy(std::move(intercept))};
 }
 

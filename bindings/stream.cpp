@@ -21,8 +21,8 @@ public:
         machine_of(machine);
         if (k < 2) throw nb::value_error("at least two classes are needed");
         const std::string kind = nb::cast<std::string>(nb::str(nb::getattr(dtype, "name")));
-        if (kind == "float32") weights_.emplace<Weights<float>>(features + bias(), k);
-        else if (kind == "float64") weights_.emplace<Weights<double>>(features + bias(), k);
+        if (kind == "float32") weights_.emplace<DenseWeights<float>>(features, k, bias());
+        else if (kind == "float64") weights_.emplace<DenseWeights<double>>(features, k, bias());
         else throw nb::value_error("dtype is float32 or float64");
     }
 
@@ -31,11 +31,12 @@ public:
         const LinearOptions core_options = options_.for_machine(machine_of(machine_));
         PythonObserver watcher{nb::none()};
         const Observer observer = watcher.observer();
-        with_problem(rows, labels, upper, [&]<class T>(const auto& problem, Weights<T>& weights) {
-            Duals<T>* duals = kept ? &duals_of<T>(*kept, problem.size()) : nullptr;
-            const nb::gil_scoped_release release;
-            n_seen_ += train_stream(problem, core_options, weights, duals, observer);
-        });
+        with_problem(rows, labels, upper,
+                     [&]<class T>(const auto& problem, DenseWeights<T>& weights) {
+                         Duals<T>* duals = kept ? &duals_of<T>(*kept, problem.size()) : nullptr;
+                         const nb::gil_scoped_release release;
+                         n_seen_ += train_stream(problem, core_options, weights, duals, observer);
+                     });
         is_centred_ = false;
         if (!watcher.exception.is_none()) {
             PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(watcher.exception.ptr())),
@@ -47,16 +48,17 @@ public:
     // For one pass over all examples without visits in between.
     PassingCertificate begin_check() {
         centre();
-        return {features_ + bias(), static_cast<std::size_t>(k_)};
+        return {features_, k_, bias()};
     }
 
     void check(const Rows& rows, const Vector<std::int32_t>& labels, const Strided<double>& upper,
                AnyDuals& kept, PassingCertificate& certificate) {
-        with_problem(rows, labels, upper, [&]<class T>(const auto& problem, Weights<T>& weights) {
-            const Duals<T>& duals = duals_of<T>(kept, problem.size());
-            const nb::gil_scoped_release release;
-            check_stream(problem, weights, duals, certificate);
-        });
+        with_problem(rows, labels, upper,
+                     [&]<class T>(const auto& problem, DenseWeights<T>& weights) {
+                         const Duals<T>& duals = duals_of<T>(kept, problem.size());
+                         const nb::gil_scoped_release release;
+                         check_stream(problem, weights, duals, certificate);
+                     });
     }
 
     Certificate certificate(const PassingCertificate& sums) const {
@@ -66,23 +68,18 @@ public:
     // A copy, centred where the machine is zero-sum.
     std::pair<nb::object, nb::object> weights() const {
         return std::visit(
-            [&]<class T>(const Weights<T>& weights) {
-                Weights<T> copy = weights.copy();
+            [&]<class T>(const DenseWeights<T>& weights) {
+                DenseWeights<T> copy = weights.copy();
                 if (machine_of(machine_).zero_sum && !is_centred_) copy.centre();
-                return weight_views(std::move(copy), bias());
+                return weight_views(std::move(copy));
             },
             weights_);
     }
 
     nb::tuple state() const {
-        const nb::object matrix = std::visit(
-            []<class T>(const Weights<T>& weights) -> nb::object {
-                const std::size_t d = weights.features(), k = weights.classes();
-                std::vector<T> packed(d * k);
-                for (std::size_t j = 0; j < d; ++j) std::copy_n(weights.row(j), k, &packed[j * k]);
-                return to_numpy(std::move(packed));
-            },
-            weights_);
+        const nb::object matrix =
+            std::visit([](const auto& weights) -> nb::object { return to_numpy(weights.packed()); },
+                       weights_);
         return nb::make_tuple(features_, k_, machine_, options_, n_seen_, matrix);
     }
 
@@ -93,13 +90,10 @@ public:
                             matrix.attr("dtype"));
         stream.n_seen_ = nb::cast<std::size_t>(state[4]);
         std::visit(
-            [&]<class T>(Weights<T>& weights) {
+            [&]<class T>(DenseWeights<T>& weights) {
                 const auto packed = nb::cast<Vector<T>>(matrix);
-                const std::size_t d = weights.features(), k = weights.classes();
-                if (packed.size() != d * k)
+                if (!weights.unpack({packed.data(), packed.size()})) {
                     throw nb::value_error("the stored stream is inconsistent");
-                for (std::size_t j = 0; j < d; ++j) {
-                    std::copy_n(packed.data() + j * k, k, weights.row(j));
                 }
             },
             stream.weights_);
@@ -109,7 +103,7 @@ public:
     std::size_t n_seen() const { return n_seen_; }
 
     nb::object dtype() const {
-        const bool is_float = std::holds_alternative<Weights<float>>(weights_);
+        const bool is_float = std::holds_alternative<DenseWeights<float>>(weights_);
         return nb::module_::import_("numpy").attr("dtype")(is_float ? "float32" : "float64");
     }
 
@@ -124,7 +118,7 @@ private:
         std::visit(
             [&](const auto& view) {
                 using View = std::decay_t<decltype(view)>;
-                auto* weights = std::get_if<Weights<typename View::value_type>>(&weights_);
+                auto* weights = std::get_if<DenseWeights<typename View::value_type>>(&weights_);
                 if (!weights) throw nb::value_error("the precision of the rows changed");
                 body(LinearProblem<View>{view,
                                          rows.norms(),
@@ -159,8 +153,8 @@ private:
     int k_;
     std::size_t features_, n_seen_ = 0;
     bool is_centred_ = false;
-    std::variant<Weights<float>, Weights<double>> weights_{std::in_place_type<Weights<float>>, 1,
-                                                           1};
+    std::variant<DenseWeights<float>, DenseWeights<double>> weights_{
+        std::in_place_type<DenseWeights<float>>, 1, 1, false};
 };
 
 // Both objectives at the weights of a stream, from all its examples and their dual variables.

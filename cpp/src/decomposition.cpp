@@ -4,16 +4,16 @@
 namespace polymargin {
 
 template class CrammerSinger<float>;
-template DecompositionOutcome decompose(const DecompositionGoal&, const ScoredDuals<float>&,
+template DecompositionOutcome decompose(const Goal&, const ScoredDuals<float>&,
                                         CrammerSinger<float>&, const Observer&);
 template class CrammerSinger<double>;
-template DecompositionOutcome decompose(const DecompositionGoal&, const ScoredDuals<double>&,
+template DecompositionOutcome decompose(const Goal&, const ScoredDuals<double>&,
                                         CrammerSinger<double>&, const Observer&);
 template class Sequential<float>;
-template DecompositionOutcome decompose(const DecompositionGoal&, const ScoredDuals<float>&,
-                                        Sequential<float>&, const Observer&);
+template DecompositionOutcome decompose(const Goal&, const ScoredDuals<float>&, Sequential<float>&,
+                                        const Observer&);
 template class Sequential<double>;
-template DecompositionOutcome decompose(const DecompositionGoal&, const ScoredDuals<double>&,
+template DecompositionOutcome decompose(const Goal&, const ScoredDuals<double>&,
                                         Sequential<double>&, const Observer&);
 
 }  // namespace polymargin

@@ -9,20 +9,20 @@ namespace polymargin {
 
 template <class Rows, class T>
 LinearOutcome train(const LinearProblem<Rows>& problem, const LinearOptions& options,
-                    Duals<T>& duals, Weights<T>& weights, const Observer& observer) {
-    BlockDescent<Rows> descent(problem, options, duals, weights, observer);
+                    Duals<T>& duals, DenseWeights<T>& weights, const Observer& observer) {
+    BlockDescent<Rows, DenseWeights<T>> descent(problem, options, duals, weights, observer);
     const auto [certificate, n_iter, converged] = descent.run();
     return {certificate, n_iter, converged};
 }
 
 template <class Rows, class T>
 std::size_t train_stream(const LinearProblem<Rows>& problem, const LinearOptions& options,
-                         Weights<T>& weights, Duals<T>* kept, const Observer& observer) {
+                         DenseWeights<T>& weights, Duals<T>* kept, const Observer& observer) {
     return visit_stream(problem, options, weights, kept, observer);
 }
 
 template <class Rows, class T>
-void check_stream(const LinearProblem<Rows>& problem, const Weights<T>& weights,
+void check_stream(const LinearProblem<Rows>& problem, const DenseWeights<T>& weights,
                   const Duals<T>& kept, PassingCertificate& certificate) {
     certificate.add(problem, kept, weights);
 }
@@ -59,12 +59,12 @@ void predict_scores(const Rows& rows, const T* coef, std::size_t k, std::ptrdiff
     namespace polymargin {                                                                        \
     template LinearOutcome train(const LinearProblem<__VA_ARGS__>&, const LinearOptions&,         \
                                  Duals<__VA_ARGS__::value_type>&,                                 \
-                                 Weights<__VA_ARGS__::value_type>&, const Observer&);             \
+                                 DenseWeights<__VA_ARGS__::value_type>&, const Observer&);        \
     template std::size_t train_stream(const LinearProblem<__VA_ARGS__>&, const LinearOptions&,    \
-                                      Weights<__VA_ARGS__::value_type>&,                          \
+                                      DenseWeights<__VA_ARGS__::value_type>&,                     \
                                       Duals<__VA_ARGS__::value_type>*, const Observer&);          \
     template void check_stream(const LinearProblem<__VA_ARGS__>&,                                 \
-                               const Weights<__VA_ARGS__::value_type>&,                           \
+                               const DenseWeights<__VA_ARGS__::value_type>&,                      \
                                const Duals<__VA_ARGS__::value_type>&, PassingCertificate&);       \
     template void predict_scores(const __VA_ARGS__&, const __VA_ARGS__::value_type*, std::size_t, \
                                  std::ptrdiff_t, std::ptrdiff_t, const __VA_ARGS__::value_type*,  \

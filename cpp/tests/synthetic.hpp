@@ -95,24 +95,18 @@ inline Sparse Data::rows<Sparse>() const {
     return {entries.data(), indices.data(), offsets.data(), shape.n, shape.d};
 }
 
-inline LinearOptions tight(const Shape& shape) {
-    LinearOptions options;
-    options.bias = shape.bias;
-    options.tol = 1e-6;
-    options.max_iter = 100'000;
-    return options;
-}
+inline LinearOptions tight() { return {.goal = {.tol = 1e-6, .max_iter = 100'000}}; }
 
 // What a fit leaves behind.
 template <class Rows>
 struct Fit {
     using T = typename Rows::value_type;
     Duals<T> duals;
-    Weights<T> weights;
+    DenseWeights<T> weights;
     LinearOutcome outcome{};
 
     explicit Fit(const LinearProblem<Rows>& problem)
-        : duals(problem.size(), problem.k), weights(problem.weight_rows(), problem.k) {}
+        : duals(problem.size(), problem.k), weights(problem.template weights<DenseWeights<T>>()) {}
 };
 
 template <class Rows>
@@ -125,30 +119,25 @@ Fit<Rows> fit(const LinearProblem<Rows>& problem, const LinearOptions& options,
 
 // f_c(x_i) for all c, in double.
 template <class Rows, class T>
-std::vector<double> scores_of(const LinearProblem<Rows>& problem, const Weights<T>& weights,
+std::vector<double> scores_of(const LinearProblem<Rows>& problem, const std::vector<T>& weights,
                               std::size_t i) {
     std::vector<double> f(problem.k);
     std::vector<T> scratch(problem.rows.scratch_size());
     const auto row = problem.rows.row(i, scratch.data());
     for (int c = 0; c < problem.k; ++c) {
-        for (std::size_t p = 0; p < row.size(); ++p) {
-            f[c] += double(row.value(p)) * double(weights.row(row.index(p))[c]);
-        }
-        if (problem.bias) f[c] += double(weights.row(weights.features() - 1)[c]);
+        const auto w = [&](std::size_t j) { return double(weights[j * problem.k + c]); };
+        for (std::size_t p = 0; p < row.size(); ++p) f[c] += double(row.value(p)) * w(row.index(p));
+        if (problem.bias) f[c] += w(problem.features() - 1);
     }
     return f;
 }
 
 // 1/2 |W|^2 + sum_i C_i L_i(W x_i); the weights must be centred where the machine is zero-sum.
 template <class Rows, class T>
-double primal_of(const LinearProblem<Rows>& problem, const Weights<T>& weights) {
+double primal_of(const LinearProblem<Rows>& problem, const std::vector<T>& weights) {
     const Machine& machine = problem.machine;
     double objective = 0;
-    for (std::size_t j = 0; j < weights.features(); ++j) {
-        for (int c = 0; c < problem.k; ++c) {
-            objective += 0.5 * double(weights.row(j)[c]) * double(weights.row(j)[c]);
-        }
-    }
+    for (const T w : weights) objective += 0.5 * double(w) * double(w);
     for (std::size_t i = 0; i < problem.size(); ++i) {
         const std::vector<double> f = scores_of(problem, weights, i);
         const std::int32_t y = problem.labels[i];
@@ -170,7 +159,7 @@ double primal_of(const LinearProblem<Rows>& problem, const Weights<T>& weights) 
 template <class Rows, class T>
 double dual_of(const LinearProblem<Rows>& problem, const Duals<T>& duals) {
     const Machine& machine = problem.machine;
-    const std::size_t d = problem.weight_rows();
+    const std::size_t d = problem.features();
     const auto k = static_cast<std::size_t>(problem.k);
     std::vector<double> W(d * k);
     std::vector<T> scratch(problem.rows.scratch_size());
@@ -238,7 +227,7 @@ void check_optimal(const LinearProblem<Rows>& problem, const Fit<Rows>& result, 
     CHECK(feasible(problem, result.duals));
     Duals<T> cut(problem.size(), problem.k);
     clip_into(result.duals, problem, cut);
-    CHECK_CLOSE(primal_of(problem, result.weights), certificate.primal, 1e-10);
+    CHECK_CLOSE(primal_of(problem, result.weights.packed()), certificate.primal, 1e-10);
     CHECK_CLOSE(dual_of(problem, cut), certificate.dual, sizeof(T) == 4 ? 1e-6 : 1e-10);
 }
 

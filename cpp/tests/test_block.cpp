@@ -100,17 +100,17 @@ TEST(block, solvers_improve_and_exact_ones_agree) {
 TEST(block, solvers_reach_the_optimum_of_a_fit) {
     const Shape shape;
     const Data data(shape);
-    LinearOptions options = tight(shape);
+    LinearOptions options = tight();
     for (const Machine& machine : registered_machines) {
         for (const BlockSolverInfo& info : registered_block_solvers) {
             if (!info.defined_for(machine)) continue;
             options.block = {info.kind, 1e-9, 0};
-            options.tol = is_exact(info.kind) ? 1e-6 : 1e-4;
+            options.goal.tol = is_exact(info.kind) ? 1e-6 : 1e-4;
             for_both_kinds(data, [&]<class Rows>(const Rows& rows) {
                 context() =
                     describe(machine, shape, Rows::is_sparse) + ", " + std::string(info.name);
                 const auto problem = data.problem(rows, machine);
-                check_optimal(problem, fit(problem, options), options.tol);
+                check_optimal(problem, fit(problem, options), options.goal.tol);
             });
         }
     }
@@ -121,15 +121,15 @@ TEST(block, solvers_reach_the_optimum_with_many_classes) {
     const Shape shape{.n = 40, .d = 8, .k = 40};
     const Data data(shape);
     const Sparse rows = data.rows<Sparse>();
-    LinearOptions options = tight(shape);
-    options.tol = 1e-3;
+    LinearOptions options = tight();
+    options.goal.tol = 1e-3;
     for (const Machine& machine : registered_machines) {
         for (const BlockSolverInfo& info : registered_block_solvers) {
             if (!info.defined_for(machine)) continue;
             context() = describe(machine, shape, true) + ", " + std::string(info.name);
             options.block = {info.kind, 1e-9, 0};
             const auto problem = data.problem(rows, machine);
-            check_optimal(problem, fit(problem, options), options.tol);
+            check_optimal(problem, fit(problem, options), options.goal.tol);
         }
     }
 }

@@ -9,18 +9,18 @@ TEST(certificate, is_true_far_from_the_optimum) {
     for (const int k : {3, 40}) {
         const Shape shape{.n = 60, .d = 8, .k = k};
         const Data data(shape);
-        LinearOptions options = tight(shape);
-        options.tol = 1e-4;
+        LinearOptions options = tight();
+        options.goal.tol = 1e-4;
         for (const Machine& machine : registered_machines) {
             for_both_kinds(data, [&]<class Rows>(const Rows& rows) {
                 context() = describe(machine, shape, Rows::is_sparse);
                 const auto problem = data.problem(rows, machine);
                 const double best = fit(problem, options).outcome.certificate.primal;
                 LinearOptions hasty = options;
-                hasty.max_iter = 1;
+                hasty.goal.max_iter = 1;
                 const auto result = fit(problem, hasty);
                 const Certificate& certificate = result.outcome.certificate;
-                CHECK_CLOSE(primal_of(problem, result.weights), certificate.primal, 1e-10);
+                CHECK_CLOSE(primal_of(problem, result.weights.packed()), certificate.primal, 1e-10);
                 CHECK(certificate.primal >= best * (1 - 2e-4));
                 CHECK(certificate.dual <= best * (1 + 2e-4));
                 CHECK(feasible(problem, result.duals));
@@ -37,7 +37,7 @@ TEST(certificate, cuts_what_is_infeasible) {
     for (const Machine& machine : registered_machines) {
         context() = machine.name;
         const auto problem = data.problem(rows, machine);
-        const double best = fit(problem, tight(shape)).outcome.certificate.primal;
+        const double best = fit(problem, tight()).outcome.certificate.primal;
         Fit<Dense> wild(problem);
         std::vector<DualEntry<float>> row;
         for (std::size_t i = 0; i < shape.n; ++i) {

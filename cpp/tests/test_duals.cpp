@@ -64,7 +64,7 @@ TEST(duals, clip_into_keeps_what_is_inside) {
             context() = describe(machine, shape, true);
             Data wider = data;
             for (double& C : wider.upper) C *= 2;
-            const auto result = fit(data.problem(rows, machine), tight(shape));
+            const auto result = fit(data.problem(rows, machine), tight());
             Duals<double> copy(shape.n, k);
             clip_into(result.duals, wider.problem(rows, machine), copy);
             for (std::size_t i = 0; i < shape.n; ++i) {
@@ -83,7 +83,7 @@ TEST(duals, clip_into_cuts_what_is_outside) {
                 context() = describe(machine, shape, Rows::is_sparse);
                 Data narrower = data;
                 for (double& C : narrower.upper) C *= 0.25;
-                const auto result = fit(data.problem(rows, machine), tight(shape));
+                const auto result = fit(data.problem(rows, machine), tight());
                 const auto problem = narrower.problem(rows, machine);
                 CHECK(!feasible(problem, result.duals));
                 Duals<typename Rows::value_type> cut(shape.n, k);

@@ -122,7 +122,7 @@ TEST(kernel, working_sets_solve_the_linear_problem) {
     const std::vector<double> K = products_of(rows, 1), diagonal = squared_norms(rows);
     for (const Machine& machine : registered_machines) {
         context() = machine.name;
-        const double best = fit(data.problem(rows, machine), tight(shape)).outcome.certificate.dual;
+        const double best = fit(data.problem(rows, machine), tight()).outcome.certificate.dual;
         const KernelProblem<double> problem{data.labels, data.upper, diagonal, shape.k, machine};
         KernelDual<double> dual(problem, Duals<double>(shape.n, shape.k), {}, 0, 2);
         Certificate certificate{};

@@ -11,9 +11,9 @@ void reaches_the_optimum(const Shape& shape, double single = 1e-6) {
         for_both_kinds(data, [&]<class Rows>(const Rows& rows) {
             context() = describe(machine, shape, Rows::is_sparse);
             const auto problem = data.problem(rows, machine);
-            LinearOptions options = tight(shape);
-            if (!Rows::is_sparse) options.tol = single;
-            check_optimal(problem, fit(problem, options), options.tol);
+            LinearOptions options = tight();
+            if (!Rows::is_sparse) options.goal.tol = single;
+            check_optimal(problem, fit(problem, options), options.goal.tol);
         });
     }
 }
@@ -59,8 +59,8 @@ TEST(machines, precisions_agree) {
     const Sparse sparse = data.rows<Sparse>();
     for (const Machine& machine : registered_machines) {
         context() = machine.name;
-        const auto single = fit(data.problem(dense, machine), tight(shape));
-        const auto twofold = fit(data.problem(sparse, machine), tight(shape));
+        const auto single = fit(data.problem(dense, machine), tight());
+        const auto twofold = fit(data.problem(sparse, machine), tight());
         CHECK_CLOSE(single.outcome.certificate.primal, twofold.outcome.certificate.primal, 3e-6);
     }
 }
@@ -72,11 +72,8 @@ TEST(machines, same_seed_gives_the_same_weights) {
     for (const Machine& machine : registered_machines) {
         context() = machine.name;
         const auto problem = data.problem(rows, machine);
-        const auto first = fit(problem, tight(shape)), second = fit(problem, tight(shape));
-        for (std::size_t j = 0; j < problem.weight_rows(); ++j) {
-            CHECK(std::equal(first.weights.row(j), first.weights.row(j) + shape.k,
-                             second.weights.row(j)));
-        }
+        const auto first = fit(problem, tight()), second = fit(problem, tight());
+        CHECK(first.weights.packed() == second.weights.packed());
     }
 }
 
@@ -84,7 +81,7 @@ TEST(machines, shrinking_changes_no_optimum) {
     const Shape shape;
     const Data data(shape);
     const Sparse rows = data.rows<Sparse>();
-    LinearOptions options = tight(shape);
+    LinearOptions options = tight();
     for (const Machine& machine : registered_machines) {
         context() = machine.name;
         const auto problem = data.problem(rows, machine);
@@ -92,7 +89,7 @@ TEST(machines, shrinking_changes_no_optimum) {
         const auto with = fit(problem, options);
         options.shrinking = false;
         const auto without = fit(problem, options);
-        check_optimal(problem, without, options.tol);
+        check_optimal(problem, without, options.goal.tol);
         CHECK_CLOSE(with.outcome.certificate.primal, without.outcome.certificate.primal, 3e-6);
     }
 }
@@ -101,14 +98,14 @@ TEST(machines, violation_can_be_the_stopping_rule) {
     const Shape shape;
     const Data data(shape);
     const Sparse rows = data.rows<Sparse>();
-    LinearOptions options = tight(shape);
-    options.stopping = Stopping::kkt;
-    options.tol = 1e-3;
+    LinearOptions options = tight();
+    options.goal.stopping = Stopping::kkt;
+    options.goal.tol = 1e-3;
     for (const Machine& machine : registered_machines) {
         context() = machine.name;
         const auto result = fit(data.problem(rows, machine), options);
         CHECK(result.outcome.converged);
-        CHECK(result.outcome.certificate.violation <= options.tol);
+        CHECK(result.outcome.certificate.violation <= options.goal.tol);
     }
 }
 
@@ -121,7 +118,7 @@ TEST(machines, bounds_may_differ) {
         for_both_kinds(data, [&]<class Rows>(const Rows& rows) {
             context() = describe(machine, shape, Rows::is_sparse);
             const auto problem = data.problem(rows, machine);
-            check_optimal(problem, fit(problem, tight(shape)), 1e-6);
+            check_optimal(problem, fit(problem, tight()), 1e-6);
         });
     }
 }

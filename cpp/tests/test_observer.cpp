@@ -17,7 +17,7 @@ TEST(observer, sees_records_that_make_sense) {
                                         return false;
                                     },
                                 .interrupted = nullptr};
-        const auto result = fit(data.problem(rows, machine), tight(shape), observer);
+        const auto result = fit(data.problem(rows, machine), tight(), observer);
         CHECK(!records.empty());
         for (std::size_t at = 0; at < records.size(); ++at) {
             const Record& record = records[at];
@@ -43,13 +43,13 @@ TEST(observer, stops_at_a_check) {
                 int checks = 0;
                 const Observer observer{.on_check = [&](const Record&) { return ++checks >= 2; },
                                         .interrupted = nullptr};
-                LinearOptions options = tight(shape);
-                options.tol = 1e-12;
+                LinearOptions options = tight();
+                options.goal.tol = 1e-12;
                 const auto problem = data.problem(rows, machine);
                 const auto result = fit(problem, options, observer);
                 CHECK(checks >= 2 && checks <= 4);
                 const Certificate& certificate = result.outcome.certificate;
-                CHECK_CLOSE(primal_of(problem, result.weights), certificate.primal, 1e-10);
+                CHECK_CLOSE(primal_of(problem, result.weights.packed()), certificate.primal, 1e-10);
                 CHECK(certificate.primal >= certificate.dual);
                 CHECK(feasible(problem, result.duals));
             });
@@ -64,14 +64,15 @@ TEST(observer, interrupts_a_long_fit) {
     const Dense rows = data.rows<Dense>();
     int asked = 0;
     const Observer observer{.on_check = nullptr, .interrupted = [&] { return ++asked >= 2; }};
-    LinearOptions options = tight(shape);
-    options.tol = 0;
+    LinearOptions options = tight();
+    options.goal.tol = 0;
     const auto problem = data.problem(rows, machines::ww);
     const auto result = fit(problem, options, observer);
     CHECK(asked == 2);
     CHECK(!result.outcome.converged);
-    CHECK(result.outcome.n_iter < options.max_iter);
-    CHECK_CLOSE(primal_of(problem, result.weights), result.outcome.certificate.primal, 1e-10);
+    CHECK(result.outcome.n_iter < options.goal.max_iter);
+    CHECK_CLOSE(primal_of(problem, result.weights.packed()), result.outcome.certificate.primal,
+                1e-10);
     CHECK(feasible(problem, result.duals));
 }
 

@@ -18,13 +18,10 @@ TEST(rows, strides_do_not_matter) {
     const Dense plain = data.rows<Dense>();
     const Dense columns(by_column.data(), n, d, 1, static_cast<std::ptrdiff_t>(n));
     const Dense reversed(backwards.data() + n * d - 1, n, d, -static_cast<std::ptrdiff_t>(d), -1);
-    const auto expected = fit(data.problem(plain, machines::ww), tight(shape));
+    const auto expected = fit(data.problem(plain, machines::ww), tight());
     for (const Dense* rows : {&columns, &reversed}) {
-        const auto result = fit(data.problem(*rows, machines::ww), tight(shape));
-        for (std::size_t j = 0; j <= d; ++j) {
-            CHECK(std::equal(expected.weights.row(j), expected.weights.row(j) + k,
-                             result.weights.row(j)));
-        }
+        const auto result = fit(data.problem(*rows, machines::ww), tight());
+        CHECK(expected.weights.packed() == result.weights.packed());
     }
 }
 
@@ -38,13 +35,13 @@ TEST(rows, repeated_and_unsorted_entries_add_up) {
     CHECK(squared_norms(repeated) == norms);
     const std::vector<std::int32_t> labels{0, 1};
     const std::vector<double> upper{0.02, 0.03};
-    const LinearOptions options = tight({});
+    const LinearOptions options = tight();
     for (const Machine& machine : registered_machines) {
         context() = machine.name;
         const LinearProblem<Sparse> one{repeated, norms, labels, upper, 2, machine, true};
         const LinearProblem<Sparse> other{plain, norms, labels, upper, 2, machine, true};
         const auto first = fit(one, options), second = fit(other, options);
-        check_optimal(one, first, options.tol);
+        check_optimal(one, first, options.goal.tol);
         CHECK_CLOSE(first.outcome.certificate.primal, second.outcome.certificate.primal, 3e-6);
     }
 }
@@ -56,19 +53,21 @@ TEST(rows, scores_of_new_rows) {
     for_both_kinds(data, [&]<class Rows>(const Rows& rows) {
         using T = typename Rows::value_type;
         const auto problem = data.problem(rows, machines::cs);
-        const auto result = fit(problem, tight(shape));
-        const Weights<T>& weights = result.weights;
+        const auto result = fit(problem, tight());
+        const std::vector<T> weights = result.weights.packed();
+        const T* intercept = weights.data() + shape.d * k;
         // The same coefficients with the classes, then with the features, contiguous.
         std::vector<T> by_class(k * shape.d);
         for (std::size_t c = 0; c < k; ++c) {
-            for (std::size_t j = 0; j < shape.d; ++j) by_class[c * shape.d + j] = weights.row(j)[c];
+            for (std::size_t j = 0; j < shape.d; ++j)
+                by_class[c * shape.d + j] = weights[j * k + c];
         }
         for (const int threads : {1, 2}) {
             std::vector<T> out(shape.n * k), again(shape.n * k);
-            predict_scores(rows, weights.row(0), k, 1, std::ptrdiff_t(weights.stride()),
-                           weights.row(shape.d), out.data(), threads);
-            predict_scores(rows, by_class.data(), k, std::ptrdiff_t(shape.d), 1,
-                           weights.row(shape.d), again.data(), threads);
+            predict_scores(rows, weights.data(), k, 1, std::ptrdiff_t(k), intercept, out.data(),
+                           threads);
+            predict_scores(rows, by_class.data(), k, std::ptrdiff_t(shape.d), 1, intercept,
+                           again.data(), threads);
             for (std::size_t i = 0; i < shape.n; ++i) {
                 const std::vector<double> f = scores_of(problem, weights, i);
                 for (std::size_t c = 0; c < k; ++c) {

@@ -7,14 +7,14 @@ namespace {
 // Without dual variables.
 template <class Rows, class T = typename Rows::value_type>
 std::size_t visit_once(const LinearProblem<Rows>& problem, const LinearOptions& options,
-                       Weights<T>& weights, const Observer& observer = {}) {
+                       DenseWeights<T>& weights, const Observer& observer = {}) {
     return train_stream<Rows, T>(problem, options, weights, nullptr, observer);
 }
 
 template <class Rows, class T>
-Certificate certificate_of(const LinearProblem<Rows>& problem, const Weights<T>& weights,
+Certificate certificate_of(const LinearProblem<Rows>& problem, const DenseWeights<T>& weights,
                            const Duals<T>& kept) {
-    PassingCertificate certificate(weights.features(), weights.classes());
+    PassingCertificate certificate(problem.rows.features(), problem.k, problem.bias);
     check_stream(problem, weights, kept, certificate);
     return certificate.at(weights);
 }
@@ -28,11 +28,12 @@ TEST(stream, one_example_is_solved_exactly) {
             for_both_kinds(data, [&]<class Rows>(const Rows& rows) {
                 context() = describe(machine, shape, Rows::is_sparse);
                 const auto problem = data.problem(rows, machine);
-                const auto expected = fit(problem, tight(shape));
-                Weights<typename Rows::value_type> weights(problem.weight_rows(), k);
-                visit_once(problem, tight(shape), weights);
+                const auto expected = fit(problem, tight());
+                auto weights = problem.template weights<DenseWeights<typename Rows::value_type>>();
+                visit_once(problem, tight(), weights);
                 if (machine.zero_sum) weights.centre();
-                CHECK_CLOSE(primal_of(problem, weights), expected.outcome.certificate.primal, 2e-6);
+                CHECK_CLOSE(primal_of(problem, weights.packed()),
+                            expected.outcome.certificate.primal, 2e-6);
             });
         }
     }
@@ -47,8 +48,8 @@ TEST(stream, batches_continue_each_other) {
         for (const Machine& machine : registered_machines) {
             context() = describe(machine, shape, false);
             const Dense all = data.rows<Dense>();
-            Weights<float> whole(shape.d + 1, k), parts(shape.d + 1, k);
-            visit_once(data.problem(all, machine), tight(shape), whole);
+            DenseWeights<float> whole(shape.d, k, true), parts(shape.d, k, true);
+            visit_once(data.problem(all, machine), tight(), whole);
             for (std::size_t first = 0; first < shape.n; first += 30) {
                 const std::size_t count = std::min<std::size_t>(30, shape.n - first);
                 const Dense batch(data.values.data() + first * shape.d, count, shape.d, d, 1);
@@ -60,11 +61,9 @@ TEST(stream, batches_continue_each_other) {
                     k,
                     machine,
                     true};
-                visit_once(problem, tight(shape), parts);
+                visit_once(problem, tight(), parts);
             }
-            for (std::size_t j = 0; j <= shape.d; ++j) {
-                CHECK(std::equal(whole.row(j), whole.row(j) + k, parts.row(j)));
-            }
+            CHECK(whole.packed() == parts.packed());
         }
     }
 }
@@ -77,11 +76,11 @@ TEST(stream, one_pass_learns) {
         for_both_kinds(data, [&]<class Rows>(const Rows& rows) {
             context() = describe(machine, shape, Rows::is_sparse);
             const auto problem = data.problem(rows, machine);
-            Weights<typename Rows::value_type> weights(problem.weight_rows(), shape.k);
-            visit_once(problem, tight(shape), weights);
+            auto weights = problem.template weights<DenseWeights<typename Rows::value_type>>();
+            visit_once(problem, tight(), weights);
             std::size_t correct = 0;
             for (std::size_t i = 0; i < shape.n; ++i) {
-                const std::vector<double> f = scores_of(problem, weights, i);
+                const std::vector<double> f = scores_of(problem, weights.packed(), i);
                 correct += std::max_element(f.begin(), f.end()) - f.begin() == data.labels[i];
             }
             CHECK(correct > 2 * shape.n / 3);
@@ -98,17 +97,18 @@ TEST(stream, passes_with_duals_reach_the_optimum) {
             for_both_kinds(data, [&]<class Rows>(const Rows& rows) {
                 context() = describe(machine, shape, Rows::is_sparse);
                 const auto problem = data.problem(rows, machine);
-                const auto expected = fit(problem, tight(shape));
+                const auto expected = fit(problem, tight());
                 using T = typename Rows::value_type;
-                Weights<T> weights(problem.weight_rows(), k);
+                auto weights = problem.template weights<DenseWeights<T>>();
                 Duals<T> kept(shape.n, k);
                 for (int pass = 0; pass < 300; ++pass) {
-                    train_stream<Rows, T>(problem, tight(shape), weights, &kept, {});
+                    train_stream<Rows, T>(problem, tight(), weights, &kept, {});
                 }
                 if (machine.zero_sum) weights.centre();
-                CHECK_CLOSE(primal_of(problem, weights), expected.outcome.certificate.primal, 1e-3);
+                CHECK_CLOSE(primal_of(problem, weights.packed()),
+                            expected.outcome.certificate.primal, 1e-3);
                 const Certificate reached = certificate_of(problem, weights, kept);
-                CHECK_CLOSE(reached.primal, primal_of(problem, weights), 1e-10);
+                CHECK_CLOSE(reached.primal, primal_of(problem, weights.packed()), 1e-10);
                 CHECK_CLOSE(reached.dual, expected.outcome.certificate.dual, 1e-3);
             });
         }
@@ -124,15 +124,15 @@ TEST(stream, certificate_does_not_trust_the_weights) {
             context() = describe(machine, shape, Rows::is_sparse);
             const auto problem = data.problem(rows, machine);
             using T = typename Rows::value_type;
-            Weights<T> weights(problem.weight_rows(), shape.k);
+            auto weights = problem.template weights<DenseWeights<T>>();
             Duals<T> kept(shape.n, shape.k);
-            train_stream<Rows, T>(problem, tight(shape), weights, &kept, {});
+            train_stream<Rows, T>(problem, tight(), weights, &kept, {});
             if (machine.zero_sum) weights.centre();
             const Certificate before = certificate_of(problem, weights, kept);
             weights.scale(T(0.5));
             const Certificate after = certificate_of(problem, weights, kept);
             CHECK(after.dual == before.dual);
-            CHECK_CLOSE(after.primal, primal_of(problem, weights), 1e-10);
+            CHECK_CLOSE(after.primal, primal_of(problem, weights.packed()), 1e-10);
         });
     }
 }
@@ -143,9 +143,9 @@ TEST(stream, can_be_interrupted) {
     const Dense rows = data.rows<Dense>();
     int asked = 0;
     const Observer observer{.on_check = nullptr, .interrupted = [&] { return ++asked == 1; }};
-    Weights<float> weights(shape.d + 1, shape.k);
+    DenseWeights<float> weights(shape.d, shape.k, true);
     const std::size_t seen =
-        visit_once(data.problem(rows, machines::ww), tight(shape), weights, observer);
+        visit_once(data.problem(rows, machines::ww), tight(), weights, observer);
     CHECK(asked == 1);
     CHECK(seen == 1024);
 }

@@ -12,14 +12,14 @@ TEST(threads, reach_the_optimum) {
     for (const int k : {5, 40}) {
         const Shape shape{.n = 300, .d = 10, .k = k, .C = 0.05};
         const Data data(shape);
-        LinearOptions options = tight(shape);
+        LinearOptions options = tight();
         options.threads = 2;
-        options.tol = 1e-5;
+        options.goal.tol = 1e-5;
         for (const Machine& machine : registered_machines) {
             for_both_kinds(data, [&]<class Rows>(const Rows& rows) {
                 context() = describe(machine, shape, Rows::is_sparse);
                 const auto problem = data.problem(rows, machine);
-                check_optimal(problem, fit(problem, options), options.tol);
+                check_optimal(problem, fit(problem, options), options.goal.tol);
             });
         }
     }
@@ -31,8 +31,8 @@ TEST(threads, share_a_sweep) {
     const Shape shape{.n = 1200, .d = 600, .k = 40, .C = 0.5, .bias = false, .density = 0.05};
     const Data data(shape);
     const Sparse rows = data.rows<Sparse>();
-    LinearOptions options = tight(shape);
-    options.max_iter = 20;
+    LinearOptions options = tight();
+    options.goal.max_iter = 20;
     options.shared_from = 0;
     for (const char* name : {"ww", "cs", "ovr"}) {
         context() = name;
@@ -68,13 +68,13 @@ TEST(threads, crew_runs_all_at_once) {
 TEST(threads, more_than_there_is_work) {
     const Shape shape{.n = 3, .k = 3};
     const Data data(shape);
-    LinearOptions options = tight(shape);
+    LinearOptions options = tight();
     options.threads = 16;
     for (const Machine& machine : registered_machines) {
         context() = machine.name;
         const Dense rows = data.rows<Dense>();
         const auto problem = data.problem(rows, machine);
-        check_optimal(problem, fit(problem, options), options.tol);
+        check_optimal(problem, fit(problem, options), options.goal.tol);
     }
 }
 
@@ -84,10 +84,10 @@ TEST(threads, fits_side_by_side_do_not_meet) {
     const Data data(shape);
     const Dense rows = data.rows<Dense>();
     const auto problem = data.problem(rows, machines::cs);
-    const double expected = fit(problem, tight(shape)).outcome.certificate.primal;
+    const double expected = fit(problem, tight()).outcome.certificate.primal;
     std::atomic<int> equal{0};
     parallel_for(4, 8, [&](std::size_t) {
-        equal += fit(problem, tight(shape)).outcome.certificate.primal == expected;
+        equal += fit(problem, tight()).outcome.certificate.primal == expected;
     });
     CHECK(equal == 8);
 }

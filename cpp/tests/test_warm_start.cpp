@@ -12,13 +12,14 @@ TEST(warm_start, at_the_optimum_ends_at_once) {
             for_both_kinds(data, [&]<class Rows>(const Rows& rows) {
                 context() = describe(machine, shape, Rows::is_sparse);
                 const auto problem = data.problem(rows, machine);
-                auto result = fit(problem, tight(shape));
-                LinearOptions options = tight(shape);
-                options.tol = 1e-5;
+                auto result = fit(problem, tight());
+                LinearOptions options = tight();
+                options.goal.tol = 1e-5;
                 // The weights follow from the dual variables, so they may start at zero.
-                result.weights = Weights<typename Rows::value_type>(problem.weight_rows(), k);
+                result.weights =
+                    problem.template weights<DenseWeights<typename Rows::value_type>>();
                 result.outcome = train(problem, options, result.duals, result.weights, {});
-                check_optimal(problem, result, options.tol);
+                check_optimal(problem, result, options.goal.tol);
                 CHECK(result.outcome.n_iter <= 2);
             });
         }
@@ -35,13 +36,12 @@ TEST(warm_start, from_another_C_reaches_the_same_optimum) {
             for (const Machine& machine : registered_machines) {
                 for_both_kinds(data, [&]<class Rows>(const Rows& rows) {
                     context() = describe(machine, shape, Rows::is_sparse);
-                    const auto start = fit(data.problem(rows, machine), tight(shape));
+                    const auto start = fit(data.problem(rows, machine), tight());
                     const auto problem = changed.problem(rows, machine);
-                    const auto cold = fit(problem, tight(shape));
+                    const auto cold = fit(problem, tight());
                     Fit<Rows> warm(problem);
                     clip_into(start.duals, problem, warm.duals);
-                    warm.outcome =
-                        train(problem, tight(shape), warm.duals, warm.weights, Observer{});
+                    warm.outcome = train(problem, tight(), warm.duals, warm.weights, Observer{});
                     check_optimal(problem, warm, 1e-6);
                     CHECK_CLOSE(warm.outcome.certificate.primal, cold.outcome.certificate.primal,
                                 3e-6);

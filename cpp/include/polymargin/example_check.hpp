@@ -1,4 +1,8 @@
-// What a certificate is summed up from: loss and optimality of one example, in double.
+// Loss and optimality of one example, in double: what a certificate is summed up from.
+//
+// The scores of an example may be held in parts, by class. Each holder finds what its classes say:
+// first the head, which is added up over the holders, then with that the part, which is added up
+// again and joined. Where all classes are here, the three steps are one call.
 #pragma once
 
 #include <algorithm>
@@ -7,50 +11,81 @@
 
 #include "polymargin/duals.hpp"
 #include "polymargin/feasible.hpp"
+#include "polymargin/fit/certificate.hpp"
+#include "polymargin/lanes.hpp"
 #include "polymargin/machine.hpp"
 #include "polymargin/simd.hpp"
-#include "polymargin/sums.hpp"
 
 namespace polymargin {
 
-// (P - D) / P; 0 where rounding has put P below D, NaN where P is no objective: it overflowed, or
-// a kernel is indefinite.
-inline double relative_gap(double primal, double dual) {
-    if (!(primal >= 0)) return std::numeric_limits<double>::quiet_NaN();
-    return primal <= dual ? 0 : (primal - dual) / primal;
-}
+// What every holder has to know of an example.
+struct ExampleHead {
+    double own_score = 0;  // f_y
+    double total = 0;      // sum_c beta_c
 
-struct Certificate {
-    double primal, dual, violation;
-    double gap() const { return relative_gap(primal, dual); }
+    void add(const ExampleHead& other) {
+        own_score += other.own_score;
+        total += other.total;
+    }
 };
 
-// Takes the scores of an example, centred where the machine is zero-sum.
+// What some of the classes say.
+struct ExamplePart {
+    double others = 0, own = 0;                               // sums of max(0, g_c), max(0, g_y)
+    double top = 0;                                           // max(0, g)
+    double lowest = std::numeric_limits<double>::infinity();  // g of a variable in use
+    double worst = 0;                                         // violation of a box
+    double margin_sum = 0, product = 0;                       // sum_c beta_c t_c, sum_c beta_c g_c
+
+    void add(const ExamplePart& other) {
+        others += other.others;
+        own += other.own;
+        top = std::max(top, other.top);
+        lowest = std::min(lowest, other.lowest);
+        worst = std::max(worst, other.worst);
+        margin_sum += other.margin_sum;
+        product += other.product;
+    }
+};
+
+// Takes the scores of an example, centred over all classes where the machine is zero-sum.
 class ExampleCheck {
 public:
-    ExampleCheck(const Machine& machine, int k, double rounded)
+    // A variable counts as at its bound from `rounded` times that on.
+    ExampleCheck(const Machine& machine, const Lanes& lanes, double rounded)
         : machine_(machine),
-          k_(k),
+          lanes_(lanes),
           rounded_(rounded),
-          own_margin_(machine.own_margin(k)),
-          g_(simd::padded<double>(k)) {}
+          own_margin_(machine.own_margin(lanes.classes())),
+          g_(simd::padded<double>(lanes.size())) {}
 
-    double* scores() { return g_.data(); }
-
-    struct Outcome {
-        double loss;        // C L(f)
-        double margin_sum;  // sum_c beta_c t_c
-        double product;     // sum_c beta_c g_c
-        double violation;
-    };
+    double* scores() { return g_.data(); }  // of the lanes; padded
+    std::size_t size() const { return g_.size(); }
 
     template <class Variables>
-    Outcome operator()(const Variables& duals, std::size_t i, std::int32_t y, double C) {
-        const double own = own_margin_ - g_[y];
-        const double base = Machine::other_margin - (machine_.relative ? g_[y] : 0);
-        for (int c = 0; c < k_; ++c) g_[c] = machine_.has_others ? g_[c] + base : never;
-        for (std::size_t c = k_; c < g_.size(); ++c) g_[c] = never;
-        g_[y] = machine_.has_own ? own : never;
+    ExampleOutcome operator()(const Variables& duals, std::size_t i, std::int32_t y, double C) {
+        const ExampleHead head = find_head(duals, i, y, C);
+        return join(head, find_part(head, duals, i, y, C), C);
+    }
+
+    // Of the dual variables those of the classes held here count.
+    template <class Variables>
+    ExampleHead find_head(const Variables& duals, std::size_t i, std::int32_t y, double C) const {
+        const int own = lanes_.lane_of(y);
+        return {own < 0 ? 0 : g_[static_cast<std::size_t>(own)],
+                sum_within_bounds(machine_, Held{duals, lanes_}, i, y, C)};
+    }
+
+    template <class Variables>
+    ExamplePart find_part(const ExampleHead& head, const Variables& duals, std::size_t i,
+                          std::int32_t y, double C) {
+        // Where the machine is zero-sum, the scores have lost their mean already.
+        const auto [shift, own] = machine_.gradients(head.own_score, 0.0, lanes_.classes());
+        const int own_lane = lanes_.lane_of(y);
+        const int size = lanes_.size();
+        for (int c = 0; c < size; ++c) g_[c] = machine_.has_others ? g_[c] + shift : never;
+        for (std::size_t c = size; c < g_.size(); ++c) g_[c] = never;
+        if (own_lane >= 0) g_[own_lane] = machine_.has_own ? own : never;
         simd::Sum<double> sum;
         simd::Largest<double> top(0);
         simd::for_each_pack<double>(g_.size(), [&]<class P>(std::size_t at, P) {
@@ -58,60 +93,42 @@ public:
             sum.add(simd::max(g, P{}));
             top.add(g);
         });
-        double lowest = std::numeric_limits<double>::infinity(), worst = 0, margin_sum = 0,
-               product = 0;
-        const double total =
-            for_each_feasible(machine_, duals, i, y, C, [&](std::int32_t c, double beta) {
-                margin_sum += beta * (c == y ? own_margin_ : Machine::other_margin);
-                product += beta * g_[c];
-                lowest = std::min(lowest, g_[c]);
-                worst = std::max(worst, -g_[c]);
-                const double weight = c == y ? machine_.weight_own : machine_.weight_other;
-                if (!machine_.simplex() && beta >= C * weight * rounded_) g_[c] = 0;
-            });
-        if (machine_.simplex()) {
-            if (total < C * rounded_) lowest = std::min(lowest, 0.0);
-            return {C * top.value(), margin_sum, product, std::max(0.0, top.value() - lowest)};
+        ExamplePart part{.top = top.value()};
+        part.own = own_lane >= 0 && machine_.has_own ? std::max(0.0, own) : 0;
+        part.others = sum.value() - part.own;
+        const auto see = [&](std::int32_t c, double beta) {
+            double& g = g_[lanes_.lane_of(c)];
+            part.margin_sum += beta * (c == y ? own_margin_ : Machine::other_margin);
+            part.product += beta * g;
+            part.lowest = std::min(part.lowest, g);
+            part.worst = std::max(part.worst, -g);
+            if (!machine_.simplex() && beta >= machine_.upper(c == y, C) * rounded_) g = 0;
+        };
+        for_each_feasible(machine_, Held{duals, lanes_}, i, y, C, head.total, see);
+        if (!machine_.simplex()) {
+            for (int c = 0; c < size; ++c) part.worst = std::max(part.worst, g_[c]);
         }
-        const double own_loss = std::max(0.0, machine_.has_own ? own : 0.0);
-        const double loss =
-            machine_.weight_other * (sum.value() - own_loss) + machine_.weight_own * own_loss;
-        for (int c = 0; c < k_; ++c) worst = std::max(worst, g_[c]);
-        return {C * loss, margin_sum, product, worst};
+        return part;
+    }
+
+    // From the sums over all holders.
+    ExampleOutcome join(const ExampleHead& head, const ExamplePart& all, double C) const {
+        if (machine_.simplex()) {
+            const double lowest =
+                head.total < C * rounded_ ? std::min(all.lowest, 0.0) : all.lowest;
+            return {C * all.top, all.margin_sum, all.product, std::max(0.0, all.top - lowest)};
+        }
+        const double loss = machine_.weight_other * all.others + machine_.weight_own * all.own;
+        return {C * loss, all.margin_sum, all.product, all.worst};
     }
 
 private:
     static constexpr double never = -std::numeric_limits<double>::infinity();
 
     const Machine& machine_;
-    int k_;
+    Lanes lanes_;
     double rounded_, own_margin_;
     std::vector<double> g_;
-};
-
-// Outcomes of all examples summed up, where |W|^2 = sum_i a_i^T f_i is not known otherwise.
-class CertificateSums {
-public:
-    void add(const ExampleCheck::Outcome& seen) {
-        loss_ += seen.loss;
-        margins_ += seen.margin_sum;
-        norm_ += seen.margin_sum - seen.product;
-        violation_ = std::max(violation_, seen.violation);
-    }
-    void add(const CertificateSums& part) {
-        loss_ += part.loss_.value();
-        margins_ += part.margins_.value();
-        norm_ += part.norm_.value();
-        violation_ = std::max(violation_, part.violation_);
-    }
-    Certificate certificate() const {
-        const double half = 0.5 * norm_.value();
-        return {half + loss_.value(), margins_.value() - half, violation_};
-    }
-
-private:
-    CompensatedSum loss_, margins_, norm_;
-    double violation_ = 0;
 };
 
 }  // namespace polymargin

@@ -8,40 +8,50 @@
 #include <vector>
 
 #include "polymargin/duals.hpp"
+#include "polymargin/lanes.hpp"
 #include "polymargin/machine.hpp"
 
 namespace polymargin {
 
-// Calls body(c, beta_c) for the positive variables of example i, by ascending class, and returns
-// their sum. `duals` is anything with the for_each() of Duals.
+// sum_c beta_c of example i, each cut to its own bounds. `duals` is anything with the for_each() of
+// Duals.
+template <class Variables>
+double sum_within_bounds(const Machine& machine, const Variables& duals, std::size_t i,
+                         std::int32_t y, double C) {
+    double sum = 0;
+    duals.for_each(i, [&](std::int32_t c, auto value) {
+        sum += std::clamp(double(value), 0.0, machine.upper(c == y, C));
+    });
+    return sum;
+}
+
+// Calls body(c, beta_c) for the positive variables of example i, by ascending class. `sum` is that
+// of the function above over all classes, wherever the variables of the others are.
+template <class Variables, class Body>
+void for_each_feasible(const Machine& machine, const Variables& duals, std::size_t i,
+                       std::int32_t y, double C, double sum, Body&& body) {
+    const double scale = machine.simplex() && sum > C ? C / sum : 1;
+    duals.for_each(i, [&](std::int32_t c, auto value) {
+        const double beta = std::clamp(double(value), 0.0, machine.upper(c == y, C)) * scale;
+        if (beta > 0) body(c, beta);
+    });
+}
+
+// The same for an example whose variables are all here; returns their sum.
 template <class Variables, class Body>
 double for_each_feasible(const Machine& machine, const Variables& duals, std::size_t i,
                          std::int32_t y, double C, Body&& body) {
-    using T = typename Variables::value_type;
-    const auto inside = [&](std::int32_t c, T value) {
-        const double weight = c == y ? machine.weight_own : machine.weight_other;
-        return std::clamp(double(value), 0.0, machine.simplex() ? C : C * weight);
-    };
-    double sum = 0;
-    duals.for_each(i, [&](std::int32_t c, T value) { sum += inside(c, value); });
-    const double scale = machine.simplex() && sum > C ? C / sum : 1;
-    duals.for_each(i, [&](std::int32_t c, T value) {
-        const double beta = inside(c, value) * scale;
-        if (beta > 0) body(c, beta);
-    });
-    return sum * scale;
+    const double sum = sum_within_bounds(machine, duals, i, y, C);
+    for_each_feasible(machine, duals, i, y, C, sum, body);
+    return machine.simplex() ? std::min(sum, C) : sum;
 }
 
-// Calls body(c, a_c) for the classes first <= c < last of a = sum_c beta_c nu_c, centred over all
-// classes where the machine is zero-sum; else for those that are not 0. `dense` has k entries, all
-// 0 before and after.
+// Calls body(lane, a_c) for the lanes of a = sum_c beta_c nu_c, centred over all classes where the
+// machine is zero-sum; else for those that are not 0. `dense` has an entry for each class, all 0
+// before and after.
 template <class T, class Body>
 void for_each_alpha(const Machine& machine, const Duals<T>& duals, std::size_t i, std::int32_t y,
-                    double C, std::size_t first, std::size_t last, std::span<double> dense,
-                    Body&& body) {
-    const auto in_range = [&](std::int32_t c) {
-        return std::size_t(c) >= first && std::size_t(c) < last;
-    };
+                    double C, const Lanes& lanes, std::span<double> dense, Body&& body) {
     if (machine.zero_sum) {
         double own = 0;
         const double total = for_each_feasible(machine, duals, i, y, C, [&](auto c, double beta) {
@@ -50,14 +60,18 @@ void for_each_alpha(const Machine& machine, const Duals<T>& duals, std::size_t i
         });
         if (total == 0) return;
         const double mean = (own - (total - own)) / static_cast<double>(dense.size());
-        for (std::size_t c = first; c < last; ++c) body(std::int32_t(c), dense[c] - mean);
+        for (int lane = 0; lane < lanes.size(); ++lane) {
+            body(lane, dense[lanes.class_of(lane)] - mean);
+        }
         duals.for_each(i, [&](std::int32_t c, T) { dense[c] = 0; });
         return;
     }
     const double total = for_each_feasible(machine, duals, i, y, C, [&](auto c, double beta) {
-        if (in_range(c)) body(c, !machine.relative && c == y ? beta : -beta);
+        const int lane = lanes.lane_of(c);
+        if (lane >= 0) body(lane, !machine.relative && c == y ? beta : -beta);
     });
-    if (machine.relative && total > 0 && in_range(y)) body(y, total);
+    const int own = lanes.lane_of(y);
+    if (machine.relative && total > 0 && own >= 0) body(own, total);
 }
 
 // Copies dual variables, clipped to the bounds of a problem.

@@ -15,6 +15,7 @@
 // This description is all the solvers know of a machine.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string_view>
 
@@ -37,13 +38,51 @@ struct Machine {
     double margin_own = 1;
     double margin_own_per_class = 0;
 
-    // sum_pq beta_p beta_q nu_p^T nu_q = |beta|^2 + rho (s^T beta)^2, s_c = 1, s_y = -1.
-    constexpr double rho(int k) const { return relative ? 1.0 : zero_sum ? -1.0 / k : 0.0; }
-    constexpr double own_margin(int k) const { return margin_own + margin_own_per_class * k; }
-    static constexpr double other_margin = 1;
     constexpr bool simplex() const { return join == Join::max; }
     // One problem for each class, of that class against all others.
     constexpr bool separable() const { return !simplex() && !relative && !zero_sum; }
+
+    // sum_pq beta_p beta_q nu_p^T nu_q = |beta|^2 + rho (s^T beta)^2, s_c = 1, s_y = -1, with k
+    // classes in all, wherever their weights are.
+    constexpr double rho(int k) const { return relative ? 1.0 : zero_sum ? -1.0 / k : 0.0; }
+
+    static constexpr double other_margin = 1;
+    constexpr double own_margin(int k) const { return margin_own + margin_own_per_class * k; }
+    constexpr double margin(bool own, int k) const { return own ? own_margin(k) : other_margin; }
+
+    constexpr bool has_variable(bool own) const { return own ? has_own : has_others; }
+    // Of one variable, 0 <= beta_c; in a simplex their sum may not exceed it either.
+    constexpr double upper(bool own, double C) const {
+        return simplex() ? C : C * (own ? weight_own : weight_other);
+    }
+
+    // a += beta nu_c for an example of class y: calls add(class, change).
+    template <class V, class Add>
+    constexpr void for_each_alpha(std::int32_t y, std::int32_t c, V beta, Add&& add) const {
+        if (c == y && !relative) {
+            add(y, beta);
+        } else {
+            add(c, -beta);
+            if (relative) add(y, beta);
+        }
+    }
+
+    // nu_c^T f = base - f_c of the other classes, nu_y^T f = f_y - mean; the mean over all classes
+    // is 0 unless the machine is zero-sum.
+    template <class V>
+    constexpr V base(V own_score, V mean) const {
+        return relative ? own_score : mean;
+    }
+
+    // The gradients of D: g_c = t_c - nu_c^T f = other + f_c, and g_y = own.
+    template <class V>
+    struct Gradients {
+        V other, own;
+    };
+    template <class V>
+    constexpr Gradients<V> gradients(V own_score, V mean, int k) const {
+        return {V(other_margin) - base(own_score, mean), V(own_margin(k)) - (own_score - mean)};
+    }
 };
 
 }  // namespace polymargin

@@ -48,6 +48,8 @@ Thresholds<T> bisection_thresholds(const Block<T>& block, double tol) {
         for (int at = 0; at < block.count; ++at) {
             if (block.z[at] > x) S += block.z[at], m += 1;
         }
+        if (block.group.z > x)
+            S += block.group.count * double(block.group.z), m += block.group.count;
         return {function.value(x, m, S), 0};
     });
     return {T(theta), T(0)};

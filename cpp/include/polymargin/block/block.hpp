@@ -46,6 +46,11 @@ struct Block {
     T largest;  // max_c z_c, less the offset
     T lowest;   // a bound of the threshold from below, less the offset
     T offset;
+    // The other classes that have no lanes: `count` variables of this z and b_old each.
+    struct {
+        int count;
+        T z, b;
+    } group;
 
     T clip_own(T value) const { return std::clamp(value, T(0), upper_own); }
 };
@@ -75,6 +80,18 @@ inline ClippedSums clipped_sums(const T* z, std::size_t size, T shift, T upper) 
             total.free += std::popcount(simd::bits_above(inside, T(0)));
         });
         total.sum += sum.value();
+    }
+    return total;
+}
+
+// The same with the classes of the group.
+template <class T>
+inline ClippedSums clipped_sums(const Block<T>& block, T shift) {
+    ClippedSums total = clipped_sums(block.z, block.size, shift, block.upper);
+    if (block.group.count) {
+        const T value = block.group.z - shift;
+        total.sum += block.group.count * double(std::clamp(value, T(0), block.upper));
+        if (value > 0 && value < block.upper) total.free += block.group.count;
     }
     return total;
 }

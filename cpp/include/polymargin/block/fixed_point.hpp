@@ -34,10 +34,12 @@ Thresholds<T> fixed_point_thresholds(const Block<T>& block, double tol, int max_
     for (int at = 0; at < block.count; ++at) {
         if (block.z[at] > without_variable) theta = std::min<double>(theta, block.z[at]);
     }
+    if (block.group.count) theta = std::min<double>(theta, block.group.z);
     const int steps = max_iter > 0 ? max_iter : 100 * block.k + 1000;
     for (int step = 0; step < steps; ++step) {
         double excess = std::max(0.0, own - theta);
         for (int at = 0; at < block.count; ++at) excess += std::max(0.0, block.z[at] - theta);
+        excess += block.group.count * std::max(0.0, block.group.z - theta);
         const double change = relative || function.full
                                   ? (excess - capacity) / count
                                   : block.rho * (excess - block.total) - block.offset - theta;

@@ -33,7 +33,7 @@ struct BoxRoot {
 
     ValueSlope operator()(double delta) const {
         const T shift = T(block.rho * delta);
-        const ClippedSums sums = clipped_sums(block.z, block.size, shift, block.upper);
+        const ClippedSums sums = clipped_sums(block, shift);
         const T own = block.z_own + shift;
         const bool own_free = own > 0 && own < block.upper_own;
         return {sums.sum - block.clip_own(own) - block.total - delta,
@@ -56,7 +56,7 @@ struct FreeRoot {
     ValueSlope operator()(double delta) const {
         const double shift = block.rho * delta - block.offset;
         const double own = block.z_own + block.rho * delta + block.offset;
-        const ClippedSums sums = clipped_sums(block.z, block.size, T(shift), block.upper);
+        const ClippedSums sums = clipped_sums(block, T(shift));
         return {sums.sum - std::max(0.0, own) - block.total - delta,
                 -(1 + block.rho * (sums.free + (own > 0)))};
     }
@@ -68,7 +68,7 @@ struct FreeRoot {
     // sum_c b_c there.
     double sum(double delta) const {
         const double shift = block.rho * delta;
-        return clipped_sums(block.z, block.size, T(shift - block.offset), block.upper).sum +
+        return clipped_sums(block, T(shift - block.offset)).sum +
                std::max(0.0, block.z_own + shift + block.offset);
     }
 };
@@ -80,7 +80,7 @@ struct FullRoot {
 
     ValueSlope operator()(double theta) const {
         const double C = block.capacity, rho = block.rho;
-        const ClippedSums sums = clipped_sums(block.z, block.size, T(theta), block.upper);
+        const ClippedSums sums = clipped_sums(block, T(theta));
         const double own = block.z_own + 2 * rho * (2 * sums.sum - C - block.total) - theta;
         return {C - sums.sum - std::max(0.0, own),
                 own > 0 ? sums.free * (1 + 4 * rho) + 1 : double(sums.free)};
@@ -90,7 +90,7 @@ struct FullRoot {
         return std::max(double(block.largest), double(block.z_own) + 4 * double(block.capacity));
     }
     Thresholds<T> thresholds(double theta) const {
-        const double h = clipped_sums(block.z, block.size, T(theta), block.upper).sum;
+        const double h = clipped_sums(block, T(theta)).sum;
         return {T(theta), T(block.z_own - std::max(0.0, block.capacity - h))};
     }
 };
@@ -144,7 +144,7 @@ T project(const Block<T>& block, T theta) {
     const double C = block.capacity;
     theta = std::max({theta, T(block.largest - C), block.lowest});
     for (int step = 0; step < 200; ++step) {
-        const ClippedSums sums = clipped_sums(block.z, block.size, theta, block.upper);
+        const ClippedSums sums = clipped_sums(block, theta);
         const double excess = sums.sum - C;
         if (excess <= std::numeric_limits<T>::epsilon() * C || sums.free == 0) break;
         const double move = excess / sums.free;
@@ -159,11 +159,11 @@ Thresholds<T> newton_simplex(const Block<T>& block) {
     const double rho = block.rho, B = block.total, C = block.capacity;
     // lambda > 0 exactly where h > C at the theta of s^T b = C.
     T theta = T(rho * (C - B) - block.offset);
-    ClippedSums sums = clipped_sums(block.z, block.size, theta, block.upper);
+    ClippedSums sums = clipped_sums(block, theta);
     if (sums.sum >= C) return {project(block, theta), T(0)};
     if (block.lowest < theta && rho > 0) {
         theta = block.lowest;
-        sums = clipped_sums(block.z, block.size, theta, block.upper);
+        sums = clipped_sums(block, theta);
     }
     const double tolerance = std::numeric_limits<T>::epsilon() * (std::abs(B) + sums.sum);
     for (int step = 0; step < 200; ++step) {
@@ -172,7 +172,7 @@ Thresholds<T> newton_simplex(const Block<T>& block) {
         const double move = -lambda / (1 + rho * sums.free);
         theta = T(theta + move);
         if (std::abs(move) <= smallest_step(theta)) break;
-        sums = clipped_sums(block.z, block.size, theta, block.upper);
+        sums = clipped_sums(block, theta);
     }
     return {theta, T(0)};
 }

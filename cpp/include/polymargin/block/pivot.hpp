@@ -10,8 +10,8 @@ namespace polymargin::block {
 template <class T>
 Thresholds<T> pivot(const Block<T>& block, std::vector<double>& z, Random& random) {
     const SimplexRoot function(block);
-    z.assign(block.z, block.z + block.count);
-    double S = 0, m = 0;  // of the classes known to lie above theta
+    int group = read_values(block, z);  // of what is left
+    double S = 0, m = 0;                // of the classes known to lie above theta
     auto first = z.begin(), last = z.end();
     while (first != last) {
         const auto count = static_cast<std::uint32_t>(last - first);
@@ -19,14 +19,22 @@ Thresholds<T> pivot(const Block<T>& block, std::vector<double>& z, Random& rando
         const auto above = std::partition(first, last, [&](double v) { return v > candidate; });
         double sum = 0;
         for (auto at = first; at != above; ++at) sum += *at;
-        if (function.value(candidate, m + double(above - first), S + sum) > 0) {
+        // The group is met once and counts for all its classes.
+        const bool group_above = group && block.group.z > candidate;
+        const double more = group_above ? group - 1 : 0;
+        sum += more * block.group.z;
+        if (function.value(candidate, m + double(above - first) + more, S + sum) > 0) {
             // theta < candidate: it and all that equals it lie above theta, too.
             const auto equal =
                 std::partition(above, last, [&](double v) { return v == candidate; });
-            S += sum + candidate * double(equal - above);
-            m += double(equal - first);
+            const bool group_equal = group && block.group.z == candidate;
+            const double equals = double(equal - above) + (group_equal ? group - 1 : 0);
+            S += sum + candidate * equals;
+            m += double(above - first) + more + equals;
+            if (group_above || group_equal) group = 0;
             first = equal;
         } else {
+            if (!group_above) group = 0;
             last = above;
         }
     }

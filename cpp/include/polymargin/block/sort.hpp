@@ -9,6 +9,7 @@
 #pragma once
 
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "polymargin/block/block.hpp"
@@ -26,6 +27,7 @@ struct SimplexRoot {
         const double theta = rho * (capacity - total) - offset;
         double h = 0;
         for (int at = 0; at < block.count; ++at) h += std::max(0.0, block.z[at] - theta);
+        h += block.group.count * std::max(0.0, block.group.z - theta);
         full = h >= capacity;
     }
 
@@ -39,15 +41,28 @@ struct SimplexRoot {
     }
 };
 
+// The z of all classes, the group's once; how often that counts, wherever it is met first.
+template <class T>
+int read_values(const Block<T>& block, std::vector<double>& z) {
+    z.assign(block.z, block.z + block.count);
+    if (block.group.count) z.push_back(block.group.z);
+    return block.group.count;
+}
+
 template <class T>
 Thresholds<T> sort(const Block<T>& block, std::vector<double>& z) {
     const SimplexRoot function(block);
-    z.assign(block.z, block.z + block.count);
+    int group = read_values(block, z);
     std::sort(z.begin(), z.end(), std::greater<>());
-    double S = 0;
-    std::size_t m = 0;
-    while (m < z.size() && function.value(z[m], double(m), S) > 0) S += z[m++];
-    return {T(function.root(double(m), S)), T(0)};
+    double S = 0, m = 0;
+    for (const double value : z) {
+        if (!(function.value(value, m, S) > 0)) break;
+        const bool is_group = group && value == block.group.z;
+        const int times = is_group ? std::exchange(group, 0) : 1;
+        S += times * value;
+        m += times;
+    }
+    return {T(function.root(m, S)), T(0)};
 }
 
 }  // namespace polymargin::block

@@ -1,9 +1,12 @@
 // The block problem as plain arrays of double, the own class appended: for solvers that move
-// variables rather than thresholds. The gradient of the (negated) objective is
+// variables rather than thresholds. The classes of a group become variables like all others; equal
+// as they are, their mean serves as well as what each of them reached. The gradient of the
+// (negated) objective is
 //
 //     G_c = z_c - b_c - rho s_c (s^T b - B),     s_c = 1, s_y = -1.
 #pragma once
 
+#include <numeric>
 #include <vector>
 
 #include "polymargin/block/block.hpp"
@@ -18,7 +21,7 @@ struct Variables {
     template <class T>
     void read(const Block<T>& block) {
         const bool own = block.upper_own > 0;
-        const std::size_t m = block.count + own;
+        const std::size_t m = block.count + block.group.count + own;
         b.resize(m);
         z.resize(m);
         upper.assign(m, block.upper);
@@ -26,6 +29,10 @@ struct Variables {
         for (int at = 0; at < block.count; ++at) {
             b[at] = double(block.q) * block.beta[at];
             z[at] = double(block.z[at]) + block.offset;
+        }
+        for (int at = block.count; at < block.count + block.group.count; ++at) {
+            b[at] = block.group.b;
+            z[at] = double(block.group.z) + block.offset;
         }
         if (own) {
             b.back() = block.b_own;
@@ -45,6 +52,11 @@ struct Variables {
     template <class T>
     Thresholds<T> write(Block<T>& block) const {
         for (int at = 0; at < block.count; ++at) block.z[at] = T(b[at]);
+        if (block.group.count) {
+            const auto first = b.begin() + block.count;
+            block.group.z =
+                T(std::accumulate(first, first + block.group.count, 0.0) / block.group.count);
+        }
         if (block.upper_own > 0) block.z_own = T(b.back());
         return {0, 0};
     }

@@ -16,21 +16,24 @@ namespace polymargin::block {
 
 struct BreakPoint {
     double x;
-    int entering;  // +1 where a variable becomes free as x falls, -1 where it reaches its bound
+    int entering;  // variables that become free as x falls; below 0, that reach their bound
 };
 
 template <class T>
 Thresholds<T> walrus(const Block<T>& block, std::vector<BreakPoint>& points) {
     if (block.rho == 0) return {0, 0};
     points.clear();
-    const auto add = [&](double low, double high) {
-        points.push_back({high, +1});
-        points.push_back({low, -1});
+    const auto add = [&](double low, double high, int times = 1) {
+        points.push_back({high, times});
+        points.push_back({low, -times});
     };
     for (int at = 0; at < block.count; ++at) {
         const double z = block.z[at];
         // The own lane and classes far below every score never become free.
         if (z > -1e15 * double(block.upper)) add(z - block.upper, z);
+    }
+    if (block.group.count) {
+        add(block.group.z - double(block.upper), block.group.z, block.group.count);
     }
     double x, value;
     if (block.upper_own > 0) add(-double(block.z_own), block.upper_own - double(block.z_own));

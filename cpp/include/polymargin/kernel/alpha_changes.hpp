@@ -38,12 +38,7 @@ public:
 
     // a += beta nu_c for an example of class y.
     void add(std::int32_t y, std::int32_t c, double beta) {
-        if (c == y && !machine_.relative) {
-            values_[y] += beta;
-        } else {
-            values_[c] -= beta;
-            if (machine_.relative) values_[y] += beta;
-        }
+        machine_.for_each_alpha(y, c, beta, [&](std::int32_t at, double a) { values_[at] += a; });
     }
 
     // a = the vector of `now` less that of `before`, each row i of some dual variables.

@@ -248,10 +248,10 @@ private:
 
 // Compiled in cpp/src/decomposition.cpp.
 extern template class CrammerSinger<float>;
-extern template DecompositionOutcome decompose(const DecompositionGoal&, const ScoredDuals<float>&,
+extern template DecompositionOutcome decompose(const Goal&, const ScoredDuals<float>&,
                                                CrammerSinger<float>&, const Observer&);
 extern template class CrammerSinger<double>;
-extern template DecompositionOutcome decompose(const DecompositionGoal&, const ScoredDuals<double>&,
+extern template DecompositionOutcome decompose(const Goal&, const ScoredDuals<double>&,
                                                CrammerSinger<double>&, const Observer&);
 
 }  // namespace polymargin

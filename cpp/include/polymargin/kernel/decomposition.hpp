@@ -8,90 +8,20 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 
+#include "polymargin/fit/goal.hpp"
+#include "polymargin/fit/stall.hpp"
+#include "polymargin/fit/watch.hpp"
 #include "polymargin/kernel/scored_duals.hpp"
-#include "polymargin/linear/problem.hpp"
 
 namespace polymargin {
-
-struct DecompositionGoal {
-    double tol = 1e-3;
-    std::int64_t max_iter = 1000;  // passes: n steps each
-    Stopping stopping = Stopping::gap;
-    bool has_gap = true;  // false where the objectives bound nothing: the kernel is indefinite
-    bool record_passes = false;  // a record after every n steps in place of one for every check
-
-    bool by_gap() const { return has_gap && stopping == Stopping::gap; }
-    bool reached(const Certificate& certificate) const {
-        return (by_gap() ? certificate.gap() : certificate.violation) <= tol;
-    }
-};
 
 struct DecompositionOutcome {
     Certificate certificate;
     std::int64_t steps;
     bool converged;
-};
-
-// Time, and whether the caller wants to stop: asked for at most ten times a second.
-class Watch {
-public:
-    explicit Watch(const Observer& observer) : observer_(observer) {}
-
-    double seconds() const {
-        const auto passed = std::chrono::steady_clock::now() - start_;
-        return std::chrono::duration<double>(passed).count() - paused_;
-    }
-    // Calls body while the clock stands still.
-    template <class Body>
-    auto paused(Body&& body) {
-        const double before = seconds();
-        const auto result = body();
-        paused_ += seconds() - before;
-        return result;
-    }
-    bool interrupted() {
-        if (stopped_ || !observer_.interrupted) return stopped_;
-        if (const double now = seconds(); now >= next_) {
-            next_ = now + 0.1;
-            stopped_ = observer_.interrupted();
-        }
-        return stopped_;
-    }
-    void record(const Record& record) {
-        stopped_ = (observer_.on_check && observer_.on_check(record)) || stopped_;
-    }
-
-private:
-    const Observer& observer_;
-    std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-    double next_ = 0.1, paused_ = 0;
-    bool stopped_ = false;
-};
-
-// No progress for many checks: the limit of the precision.
-class Stall {
-public:
-    explicit Stall(double least) : least_(least) {}
-
-    bool operator()(double dual) {
-        if (dual > best_ + least_ * std::abs(best_) || best_ == never) {
-            best_ = dual;
-            since_ = 0;
-        } else {
-            ++since_;
-        }
-        return since_ >= patience;
-    }
-
-private:
-    static constexpr int patience = 100;
-    static constexpr double never = -std::numeric_limits<double>::infinity();
-    double least_, best_ = never;
-    int since_ = 0;
 };
 
 struct Advance {
@@ -106,10 +36,10 @@ struct Advance {
 //     void complete()                         brings all scores up to date, looks at all again
 //     Certificate certificate()               of the whole problem, without a change of its path
 template <class T, class Solver>
-DecompositionOutcome decompose(const DecompositionGoal& goal, const ScoredDuals<T>& state,
-                               Solver& solver, const Observer& observer) {
+DecompositionOutcome decompose(const Goal& goal, const ScoredDuals<T>& state, Solver& solver,
+                               const Observer& observer) {
     Watch watch(observer);
-    Stall stall(std::max(double(std::numeric_limits<T>::epsilon()) / 64, 1e-15));
+    Stall stall(100, std::max(double(std::numeric_limits<T>::epsilon()) / 64, 1e-15));
     const auto n = static_cast<std::int64_t>(state.size());
     const std::int64_t most = std::numeric_limits<std::int64_t>::max() / n;
     const std::int64_t budget = n * std::min(goal.max_iter, most);

@@ -87,7 +87,7 @@ public:
             const std::int32_t y = problem_.labels[i];
             change.set(y, part.duals_, e, duals_, i);
             const auto margin = [&](std::int32_t c) {
-                return c == y ? problem_.machine.own_margin(problem_.k) : Machine::other_margin;
+                return problem_.machine.margin(c == y, problem_.k);
             };
             double rise = 0;
             part.duals_.for_each(e, [&](auto c, T beta) { rise += margin(c) * beta; });
@@ -121,9 +121,8 @@ public:
         changes_.clear();
         std::vector<double> dense(problem_.k);
         for (const std::int64_t i : examples) {
-            for_each_alpha(problem_.machine, duals_, i, problem_.labels[i], problem_.upper[i], 0,
-                           problem_.k, dense,
-                           [&](std::int32_t c, double a) { changes_.add(c, T(a)); });
+            for_each_alpha(problem_.machine, duals_, i, problem_.labels[i], problem_.upper[i],
+                           problem_.k, dense, [&](int c, double a) { changes_.add(c, T(a)); });
             changes_.end_example();
         }
     }

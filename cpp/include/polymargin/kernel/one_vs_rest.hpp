@@ -48,8 +48,7 @@ public:
     // Solves the classes one after the other, each in as many passes as the goal allows; the passes
     // of the result are those of the slowest. Records are of all classes together, those not yet
     // begun taken at w = 0, their epochs a mean over the classes.
-    DecompositionOutcome run(const DecompositionGoal& goal, const Observer& observer,
-                             const Solve& solve) {
+    DecompositionOutcome run(const Goal& goal, const Observer& observer, const Solve& solve) {
         const double n = static_cast<double>(problem_.size()), k = problem_.k;
         DecompositionOutcome all{{0, 0, 0}, 0, false};
         bool stopped = false;

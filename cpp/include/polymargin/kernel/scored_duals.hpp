@@ -54,7 +54,6 @@ public:
 
     ScoredDuals(const KernelProblem<T>& problem, const Duals<T>& start)
         : problem_(problem),
-          own_margin_(problem.machine.own_margin(problem.k)),
           stride_(simd::padded<double>(problem.k)),
           beta_(problem.size() * stride_),
           f_(problem.size() * stride_),
@@ -78,12 +77,10 @@ public:
     }
 
     bool has_variable(std::size_t i, std::int32_t c) const {
-        return c == problem_.labels[i] ? problem_.machine.has_own : problem_.machine.has_others;
+        return problem_.machine.has_variable(c == problem_.labels[i]);
     }
     T upper(std::size_t i, std::int32_t c) const {
-        const Machine& machine = problem_.machine;
-        const double weight = c == problem_.labels[i] ? machine.weight_own : machine.weight_other;
-        return T(machine.simplex() ? problem_.upper[i] : problem_.upper[i] * weight);
+        return T(problem_.machine.upper(c == problem_.labels[i], problem_.upper[i]));
     }
     bool rises(std::size_t i, std::int32_t c) const { return rise_[mask(i, c)] == 0; }
     bool falls(std::size_t i, std::int32_t c) const { return fall_[mask(i, c)] == 0; }
@@ -155,9 +152,8 @@ public:
         open(i, c);
         if (problem_.machine.simplex()) find_slack(i);
         if (change == 0) return;
-        const std::int32_t y = problem_.labels[i];
-        if (problem_.machine.relative) move.add(y, change);
-        move.add(c, c == y && !problem_.machine.relative ? change : -change);
+        problem_.machine.for_each_alpha(problem_.labels[i], c, change,
+                                        [&](std::int32_t at, double a) { move.add(at, a); });
     }
 
     void apply(std::size_t i, const AlphaMove<T>& move) { add_product(i, move, move.row[i]); }
@@ -227,14 +223,13 @@ private:
     double mean_score(std::size_t i) const {
         return problem_.machine.zero_sum ? total_[i] / problem_.k : 0.0;
     }
+    Machine::Gradients<double> gradients(std::size_t i) const {
+        return problem_.machine.gradients(f_[i * stride_ + problem_.labels[i]], mean_score(i),
+                                          problem_.k);
+    }
     // g_ic = f_ic + base(i) for the other classes.
-    double base(std::size_t i) const {
-        return Machine::other_margin -
-               (problem_.machine.relative ? f_[i * stride_ + problem_.labels[i]] : mean_score(i));
-    }
-    double own_gradient(std::size_t i) const {
-        return own_margin_ - (f_[i * stride_ + problem_.labels[i]] - mean_score(i));
-    }
+    double base(std::size_t i) const { return gradients(i).other; }
+    double own_gradient(std::size_t i) const { return gradients(i).own; }
 
     void open(std::size_t i, std::int32_t c) {
         const T value = beta(i, c);
@@ -256,8 +251,10 @@ private:
         const std::int32_t y = problem_.labels[j];
         double own = 0;
         for_each(j, [&](std::int32_t c, T value) {
-            if (problem_.machine.relative || c == y) own += value;
-            if (c != y) move.add(c, -double(value));
+            problem_.machine.for_each_alpha(y, c, double(value), [&](std::int32_t at, double a) {
+                if (at == y) own += a;
+                else move.add(at, a);
+            });
         });
         if (own != 0) move.add(y, own);
         return move;
@@ -270,7 +267,6 @@ private:
     }
 
     const KernelProblem<T>& problem_;
-    double own_margin_;
     std::size_t stride_;
     std::vector<T> beta_;
     std::vector<double> f_, total_;

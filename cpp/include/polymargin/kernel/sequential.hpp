@@ -382,10 +382,10 @@ private:
 
 // Compiled in cpp/src/decomposition.cpp.
 extern template class Sequential<float>;
-extern template DecompositionOutcome decompose(const DecompositionGoal&, const ScoredDuals<float>&,
+extern template DecompositionOutcome decompose(const Goal&, const ScoredDuals<float>&,
                                                Sequential<float>&, const Observer&);
 extern template class Sequential<double>;
-extern template DecompositionOutcome decompose(const DecompositionGoal&, const ScoredDuals<double>&,
+extern template DecompositionOutcome decompose(const Goal&, const ScoredDuals<double>&,
                                                Sequential<double>&, const Observer&);
 
 }  // namespace polymargin

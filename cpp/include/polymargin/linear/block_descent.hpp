@@ -16,223 +16,162 @@
 // al. (2008) with the gap in place of the projected gradient.
 #pragma once
 
-#include <chrono>
 #include <cmath>
 #include <limits>
-#include <memory>
-#include <numeric>
 #include <vector>
 
+#include "polymargin/fit/stall.hpp"
+#include "polymargin/fit/watch.hpp"
+#include "polymargin/linear/acceleration.hpp"
+#include "polymargin/linear/active_set.hpp"
 #include "polymargin/linear/certificate.hpp"
+#include "polymargin/linear/look.hpp"
+#include "polymargin/linear/outcome.hpp"
 #include "polymargin/linear/problem.hpp"
-#include "polymargin/linear/subspace.hpp"
 #include "polymargin/linear/sweep.hpp"
-#include "polymargin/random.hpp"
 
 namespace polymargin {
 
-template <class Rows>
+template <class Rows, WeightStore Store>
 class BlockDescent {
 public:
     using T = typename Rows::value_type;
 
-    struct Result {
-        Certificate certificate;
-        std::int64_t n_iter;
-        bool converged;
-    };
-
     BlockDescent(const LinearProblem<Rows>& problem, const LinearOptions& options, Duals<T>& duals,
-                 Weights<T>& weights, const Observer& observer)
+                 Store& weights, const Observer& observer)
         : problem_(problem),
           options_(options),
+          goal_(options.goal),
           duals_(duals),
           weights_(weights),
-          observer_(observer),
+          watch_(observer),
           norms_(working_norms(problem)),
-          order_(problem.size()),
-          random_(options.seed),
+          examples_(problem.size(), options.seed),
           sweep_(problem, norms_, duals, weights, options),
+          acceleration_(problem, options, norms_),
           has_lists_(options.class_lists && !duals.flat() && !problem.machine.zero_sum),
-          is_small_(problem.weight_rows() * problem.k <= small_weights &&
-                    problem.size() * problem.k <= small_weights),
-          second_order_(options.second_order && second_order_pays()) {
-        std::iota(order_.begin(), order_.end(), std::uint32_t{0});
-        active_ = order_.size();
-    }
+          n_(static_cast<double>(problem.size())),
+          budget_(static_cast<double>(goal_.max_iter) * n_) {}
 
-    Result run() {
-        const double n = static_cast<double>(problem_.size());
-        budget_ = static_cast<double>(options_.max_iter) * n;
+    LinearOutcome run() {
         bool converged = false;
         if (duals_.nonzeros() > 0) {
-            refresh_weights(problem_, duals_, weights_, options_.threads);
+            rebuild();
             check();
         }
-        while (!converged && !interrupted() && visits_ < budget_) {
+        while (!converged && !watch_.interrupted() && visits_ < budget_) {
             double gap = sweep();
             if (has_lists_) gap = listed_sweeps(gap);
-            if (second_order_) accelerate();
-            if (stopped_ || wait(gap)) continue;
-            if (gap <= goal()) {
+            accelerate();
+            if (watch_.stopped() || wait(gap)) continue;
+            if (gap <= target()) {
                 converged = certify();
                 if (converged) break;
                 accept_ *= 0.9;
             }
             check();
-            if (stopped_ || exhausted()) break;
-            if (reached(last_gap_, violation_)) converged = certify();
+            if (watch_.stopped() || exhausted()) break;
+            if (goal_.reached(last_gap_, primal_, violation_)) converged = certify();
         }
         if (!converged) converged = certify();
-        return {certificate_, static_cast<std::int64_t>(std::ceil(visits_ / n)), converged};
+        return {certificate_, static_cast<std::int64_t>(std::ceil(visits_ / n_)), converged};
     }
 
 private:
-    static constexpr std::size_t small_weights = 1 << 14;
-
-    // It needs a few more matrices of the size of the weights, and pays where there are far more
-    // examples than features or where all of it is small.
-    bool second_order_pays() const {
-        return is_small_ || (4 + options_.threads) * problem_.weight_rows() <= problem_.size() / 2;
-    }
-
-    bool reached(double gap, double violation) const {
-        if (options_.stopping == Stopping::kkt) return violation <= options_.tol;
-        return gap <= options_.tol * primal_;
-    }
+    static constexpr double infinity = std::numeric_limits<double>::infinity();
 
     // The gap, as a sweep meets it, at which a certificate is worth its time.
-    double goal() const {
-        return options_.stopping == Stopping::gap ? accept_ * options_.tol * primal_ : 0;
-    }
+    double target() const { return goal_.by_gap() ? accept_ * goal_.tol * primal_ : 0; }
 
     // More sweeps before the next check?
     bool wait(double gap) {
-        if (visits_ >= budget_ || active_ == 0 || ++sweeps_ >= 100) return false;
+        if (visits_ >= budget_ || examples_.size() == 0 || ++sweeps_ >= 100) return false;
         if (std::isinf(last_gap_)) last_gap_ = gap;
-        return gap > std::max(goal(), 0.1 * last_gap_);
+        return gap > std::max(target(), 0.1 * last_gap_);
     }
 
     // At the limit of the working precision the gap falls no further.
     bool exhausted() {
         const double floor = 256 * double(std::numeric_limits<T>::epsilon()) * primal_;
-        idle_ = last_gap_ < 0.99 * best_gap_ || last_gap_ > floor ? 0 : idle_ + 1;
-        best_gap_ = std::min(best_gap_, last_gap_);
-        return idle_ >= 10;
+        if (last_gap_ > floor) stall_.reset();
+        return stall_(-last_gap_);
     }
 
     // Visits the active examples once, in random order; returns their gap as it was met.
     double sweep(bool listed = false) {
         if (problem_.machine.zero_sum && !duals_.flat()) weights_.centre();
         const double left = std::ceil(budget_ - visits_);
-        const auto visits = std::min(active_, static_cast<std::size_t>(left));
+        const auto visits = std::min(examples_.size(), static_cast<std::size_t>(left));
         // A block whose own gap is a small part of its share of the tolerance can wait.
-        const double share = options_.tol * primal_ / static_cast<double>(problem_.size());
-        const typename Sweep<Rows>::Plan plan{
+        const double share = goal_.tol * primal_ / n_;
+        const typename Sweep<Rows, Store>::Plan plan{
             .listed = listed,
             .threshold = threshold_,
             .near = std::isinf(threshold_) ? T(0) : threshold_ / 2,
-            .negligible =
-                options_.shrinking && options_.stopping == Stopping::gap ? 0.1 * share : 0};
-        random_.shuffle(std::span(order_).first(active_));
+            .negligible = options_.shrinking && goal_.by_gap() ? 0.1 * share : 0};
+        examples_.shuffle();
+        examples_.begin_choice();
         double gap = 0, weight = 0;
-        std::size_t kept = 0;
-        sweep_.run(std::span(order_).first(visits), plan, [&](std::size_t at, const State& state) {
+        sweep_.run(examples_.active().first(visits), plan, [&](std::size_t at, const State& state) {
             gap += state.gap;
-            weight += problem_.upper[order_[at]];
-            if (!shrinks(state)) std::swap(order_[kept++], order_[at]);
-            return interrupted(at);
+            weight += problem_.upper[examples_[at]];
+            if (!(options_.shrinking && state.stable)) examples_.keep(at);
+            return watch_.interrupted(at);
         });
+        const bool whole = visits == examples_.size();
         visits_ += static_cast<double>(visits);
         note_pass();
         if (listed) return gap;
-        if (visits == active_) active_ = kept;
+        if (whole) examples_.end_choice();
         threshold_ = T(0.5 * gap / weight);
         return gap;
     }
 
-    bool shrinks(const State& state) const { return options_.shrinking && state.stable; }
-
     // Cheap sweeps over the listed classes; returns what is known of the gap then.
     double listed_sweeps(double gap) {
         double listed = gap;
-        for (int s = 0; s < 5 && !stopped_ && visits_ < budget_; ++s) {
+        for (int s = 0; s < 5 && !watch_.stopped() && visits_ < budget_; ++s) {
             listed = std::min(listed, sweep(true));
-            if (listed < 0.3 * gap || listed <= goal()) break;
+            if (listed < 0.3 * gap || listed <= target()) break;
         }
         return listed;
     }
 
-    // Every few sweeps, once the bounds of most examples are settled, a step of second order.
     void accelerate() {
-        constexpr int sweeps_between = 20;
-        const bool settled = is_small_ || 4 * active_ <= problem_.size();
-        if (!settled || active_ == 0 || ++swept_ < sweeps_between) return;
-        if (SubspaceStep<Rows>::most_passes * static_cast<double>(active_) > budget_ - visits_)
-            return;
-        swept_ = 0;
-        if (!subspace_) {
-            subspace_ = std::make_unique<SubspaceStep<Rows>>(problem_, norms_, duals_, weights_,
-                                                             options_.threads);
-        }
-        visits_ += subspace_->run(sweep_.visitor(), std::span(order_).first(active_),
-                                  [&] { return interrupted(); });
+        visits_ +=
+            acceleration_.after_sweep(sweep_.visitor(), examples_.active(), duals_, weights_,
+                                      budget_ - visits_, [&] { return watch_.interrupted(); });
     }
 
     // Looks at every example without moving it: true gap, objectives, the next active set.
     void check() {
         forget_drift();
-        struct Part {
-            CompensatedSum gap, loss;
-            double violation = 0;
-        };
-        const std::size_t n = order_.size(), parts = crew_for(n, options_.threads);
-        std::vector<Part> sums(parts);
-        std::vector<char> keep(n, 1);
-        run_crew(parts, [&](std::size_t t) {
-            Part& part = sums[t];
-            for (std::size_t at = n * t / parts; at < n * (t + 1) / parts; ++at) {
-                sweep_.look_ahead(order_, at, 1);
-                Visitor<Rows>& visitor = sweep_.visitor(static_cast<int>(t));
-                const State state = visitor.prepare(order_[at], threshold_);
-                const Report report = visitor.report();
-                visitor.discard();
-                part.gap += state.gap;
-                part.loss += report.loss;
-                part.violation = std::max(part.violation, report.violation);
-                keep[at] = !shrinks(state);
-                if (t == 0 && interrupted(at)) break;
-            }
-        });
-        if (stopped_) return;  // what was seen is not the whole
-        active_ = 0;
-        for (std::size_t at = 0; at < n; ++at) {
-            if (keep[at]) std::swap(order_[active_++], order_[at]);
+        const Look look = look_at_all(sweep_, examples_, threshold_, options_.threads,
+                                      [&](std::size_t at) { return watch_.interrupted(at); });
+        if (watch_.stopped()) return;  // what was seen is not the whole
+        examples_.begin_choice();
+        for (std::size_t at = 0; at < look.stable.size(); ++at) {
+            if (!(options_.shrinking && look.stable[at])) examples_.keep(at);
         }
-        CompensatedSum gap, loss;
-        violation_ = 0;
-        for (const Part& part : sums) {
-            gap += part.gap.value();
-            loss += part.loss.value();
-            violation_ = std::max(violation_, part.violation);
-        }
-        last_gap_ = std::max(0.0, gap.value());  // rounding can make it negative
+        examples_.end_choice();
+        last_gap_ = look.gap;
+        violation_ = look.violation;
         sweeps_ = 0;
-        primal_ = 0.5 * weights_.squared_norm(problem_.machine.zero_sum) + loss.value();
-        if (!options_.record_passes) record(primal_, primal_ - last_gap_, violation_);
+        primal_ = 0.5 * weights_.squared_norm(problem_.machine.zero_sum) + look.loss;
+        if (!goal_.record_passes) record({primal_, primal_ - last_gap_, violation_});
     }
 
-    // Where a curve is wanted: objectives of the whole after each pass. The clock stands still
-    // meanwhile, and the fit goes on from its own weights.
-    void note_pass() {
-        const double n = static_cast<double>(problem_.size());
-        if (!options_.record_passes || visits_ < next_pass_ * n) return;
-        next_pass_ = std::floor(visits_ / n) + 1;
-        const double before = seconds();
-        Weights<T> rebuilt = weights_.copy();
-        const Certificate now = polymargin::certify(problem_, duals_, rebuilt, options_.threads);
-        paused_ += seconds() - before;
-        record(now.primal, now.dual, now.violation);
+    bool certify() {
+        certificate_ = polymargin::certify(problem_, duals_, weights_, options_.threads);
+        primal_ = certificate_.primal;
+        rebuilt_ = visits_;
+        record(certificate_);
+        return goal_.reached(certificate_);
+    }
+
+    void rebuild() {
+        weights_.rebuild(problem_, duals_, options_.threads);
+        rebuilt_ = visits_;
     }
 
     // Many updates in single precision move the weights away from the dual variables. That shows
@@ -240,77 +179,53 @@ private:
     void forget_drift() {
         const bool late = last_gap_ < 1e-3 * primal_;
         const double passes = std::is_same_v<T, double> ? 1000 : late ? 10 : 100;
-        if (visits_ - refreshed_ <= passes * static_cast<double>(problem_.size())) return;
-        refresh_weights(problem_, duals_, weights_, options_.threads);
-        refreshed_ = visits_;
+        if (visits_ - rebuilt_ > passes * n_) rebuild();
     }
 
-    bool certify() {
-        certificate_ = polymargin::certify(problem_, duals_, weights_, options_.threads);
-        primal_ = certificate_.primal;
-        refreshed_ = visits_;
-        record(certificate_.primal, certificate_.dual, certificate_.violation);
-        return reached(certificate_.primal - certificate_.dual, certificate_.violation);
+    // Where a curve is wanted: objectives of the whole after each pass. The clock stands still
+    // meanwhile, and the fit goes on from its own weights.
+    void note_pass() {
+        if (!goal_.record_passes || visits_ < next_pass_ * n_) return;
+        next_pass_ = std::floor(visits_ / n_) + 1;
+        record(watch_.paused([&] {
+            Store rebuilt = weights_.copy();
+            return polymargin::certify(problem_, duals_, rebuilt, options_.threads);
+        }));
     }
 
-    void record(double primal, double dual, double violation) {
-        if (options_.record_passes && recorded_ == visits_) return;
+    void record(const Certificate& now) {
+        if (goal_.record_passes && recorded_ == visits_) return;
         recorded_ = visits_;
-        const Record record{.epoch = visits_ / static_cast<double>(problem_.size()),
-                            .seconds = seconds(),
-                            .primal = primal,
-                            .dual = dual,
-                            .gap = Certificate{primal, dual, violation}.gap(),
-                            .violation = violation,
-                            .active = static_cast<std::int64_t>(active_)};
-        if (observer_.on_check && observer_.on_check(record)) stopped_ = true;
-    }
-
-    bool interrupted(std::size_t at) { return at % 64 == 63 ? interrupted() : stopped_; }
-
-    bool interrupted() {
-        if (!observer_.interrupted) return stopped_;
-        const double now = seconds();
-        if (now - asked_ > 0.1) {
-            asked_ = now;
-            stopped_ = stopped_ || observer_.interrupted();
-        }
-        return stopped_;
-    }
-
-    double seconds() const {
-        const auto passed = std::chrono::steady_clock::now() - start_;
-        return std::chrono::duration<double>(passed).count() - paused_;
+        watch_.record({.epoch = visits_ / n_,
+                       .seconds = watch_.seconds(),
+                       .primal = now.primal,
+                       .dual = now.dual,
+                       .gap = now.gap(),
+                       .violation = now.violation,
+                       .active = static_cast<std::int64_t>(examples_.size())});
     }
 
     const LinearProblem<Rows>& problem_;
     const LinearOptions& options_;
+    const Goal& goal_;
     Duals<T>& duals_;
-    Weights<T>& weights_;
-    const Observer& observer_;
+    Store& weights_;
+    Watch watch_;
     std::vector<T> norms_;
-    std::vector<std::uint32_t> order_;  // the active examples first
-    std::size_t active_ = 0;
-    Random random_;
-    Sweep<Rows> sweep_;
-    bool has_lists_, is_small_;
+    ActiveSet examples_;
+    Sweep<Rows, Store> sweep_;
+    Acceleration<Rows, Store> acceleration_;
+    bool has_lists_;
 
-    // Steps of second order need more matrices like the weights: only where those are small.
-    bool second_order_;
-    std::unique_ptr<SubspaceStep<Rows>> subspace_;
-    int swept_ = 0;
-
-    double budget_ = 0, visits_ = 0, refreshed_ = 0;
-    double next_pass_ = 1, recorded_ = -1, paused_ = 0;  // where passes are recorded
-    double accept_ = 1.05;  // fraction of the tolerance the sweeps aim for
+    double n_, budget_, visits_ = 0;
+    double rebuilt_ = 0;                    // visits when the weights were last rebuilt,
+    double next_pass_ = 1, recorded_ = -1;  // and recorded
+    double accept_ = 1.05;                  // fraction of the tolerance the sweeps aim for
     T threshold_ = std::numeric_limits<T>::infinity();
-    double primal_ = 0, last_gap_ = std::numeric_limits<double>::infinity(), violation_ = 0;
-    double best_gap_ = std::numeric_limits<double>::infinity();
-    int sweeps_ = 0, idle_ = 0;  // sweeps since the last check, checks without progress
+    double primal_ = 0, last_gap_ = infinity, violation_ = 0;
+    int sweeps_ = 0;         // since the last check
+    Stall stall_{10, 0.01};  // checks, and what counts as a fall of the gap
     Certificate certificate_{};
-    bool stopped_ = false;
-    double asked_ = 0;
-    std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace polymargin

@@ -7,20 +7,19 @@
 
 #include "polymargin/block/example.hpp"
 #include "polymargin/duals.hpp"
-#include "polymargin/linear/kernels.hpp"
 #include "polymargin/linear/problem.hpp"
 #include "polymargin/linear/update.hpp"
-#include "polymargin/linear/weights.hpp"
+#include "polymargin/linear/weights/store.hpp"
 
 namespace polymargin {
 
-template <class Rows>
+template <class Rows, WeightStore Store>
 class ListedVisitor {
 public:
     using T = typename Rows::value_type;
 
     ListedVisitor(const LinearProblem<Rows>& problem, std::span<const T> norms, Duals<T>& duals,
-                  const Weights<T>& weights)
+                  const Store& weights)
         : problem_(problem),
           norms_(norms),
           duals_(duals),
@@ -48,7 +47,7 @@ public:
         if (problem_.machine.has_own && own_ == list_.size()) return {0, false, false};
         row_ = problem_.rows.row(i, scratch_.data());
         block_.restrict_to(static_cast<int>(classes_.size()));
-        kernels::scores_of<T>(row_, weights_, problem_.bias, classes_, block_.scores());
+        weights_.scores_of(row_, classes_, block_.scores());
         return block_.prepare(own, norms_[i], T(problem_.upper[i]), threshold);
     }
 
@@ -96,7 +95,7 @@ private:
     const LinearProblem<Rows>& problem_;
     std::span<const T> norms_;
     Duals<T>& duals_;
-    const Weights<T>& weights_;
+    const Store& weights_;
     ExampleBlock<T> block_;
     std::vector<T> scratch_;
 

@@ -2,13 +2,14 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "polymargin/block/registry.hpp"
 #include "polymargin/bounds.hpp"
+#include "polymargin/fit/goal.hpp"
+#include "polymargin/fit/observer.hpp"
 #include "polymargin/machine.hpp"
 #include "polymargin/rows.hpp"
 
@@ -19,16 +20,24 @@ using RowOf = decltype(std::declval<Rows>().row(0, nullptr));
 
 template <class Rows>
 struct LinearProblem {
+    using value_type = typename Rows::value_type;
+
     const Rows& rows;
     std::span<const double> norms;         // |x_i|^2
     std::span<const std::int32_t> labels;  // 0 .. k-1
     Bounds upper;
-    int k;
+    int k;  // classes, wherever their weights are
     const Machine& machine;
     bool bias;  // a constant feature 1, regularised like any other
 
     std::size_t size() const { return rows.size(); }
-    std::size_t weight_rows() const { return rows.features() + bias; }
+    std::size_t features() const { return rows.features() + bias; }
+
+    // Weights of zero for all classes.
+    template <class Store>
+    Store weights() const {
+        return Store(rows.features(), k, bias);
+    }
 };
 
 // q_i = |x_i|^2, the bias counted in, in the working precision.
@@ -41,33 +50,15 @@ std::vector<T> working_norms(const LinearProblem<Rows>& problem) {
     return norms;
 }
 
-enum class Stopping { gap, kkt };
-
 struct LinearOptions {
-    bool bias = true;
-    double tol = 1e-3;
-    std::int64_t max_iter = 1000;  // passes over the data, counted by visits
-    Stopping stopping = Stopping::gap;
+    Goal goal;
     BlockChoice block;
-    bool shrinking = true;       // set examples at rest aside
-    bool class_lists = true;     // sweeps over the classes that an example lists
-    bool second_order = true;    // steps on the free variables
-    bool record_passes = false;  // a record after every pass in place of one for every check
+    bool shrinking = true;     // set examples at rest aside
+    bool class_lists = true;   // sweeps over the classes that an example lists
+    bool second_order = true;  // steps on the free variables
     std::uint64_t seed = 0;
     int threads = 1;
     double shared_from = 1e7;  // number of dual variables from which threads share a sweep
-};
-
-// One check of the whole problem.
-struct Record {
-    double epoch, seconds, primal, dual, gap, violation;
-    std::int64_t active;
-};
-
-// What the caller may do while a fit runs. Both return true to stop it.
-struct Observer {
-    std::function<bool(const Record&)> on_check;
-    std::function<bool()> interrupted;  // asked several times a second
 };
 
 }  // namespace polymargin

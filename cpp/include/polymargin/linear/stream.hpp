@@ -14,20 +14,20 @@ namespace polymargin {
 
 // Returns the number of examples visited: an interrupt ends it early. `kept` are the dual variables
 // of these examples, null where none are kept.
-template <class Rows, class T>
+template <class Rows, WeightStore Store, class T>
 std::size_t visit_stream(const LinearProblem<Rows>& problem, const LinearOptions& options,
-                         Weights<T>& weights, Duals<T>* kept, const Observer& observer) {
+                         Store& weights, Duals<T>* kept, const Observer& observer) {
     const std::vector<T> norms = working_norms(problem);
     BlockSolver<T> solver(options.block, options.seed);
     Duals<T> none(1, problem.k);
-    Visitor<Rows> visitor(problem, norms, kept ? *kept : none, weights);
+    Visitor<Rows, Store> visitor(problem, norms, kept ? *kept : none, weights);
     if (!kept) visitor.forget_duals();
     Update<Rows> update(problem.k);
     const std::size_t often = std::clamp<std::size_t>((1 << 16) / problem.k, 1, 1024);
     for (std::size_t i = 0; i < problem.size(); ++i) {
         if (visitor.prepare(i, T(0)).moves) {
             visitor.improve(solver, T(0), update);
-            update.apply(weights, problem.bias, 0, weights.stride());
+            update.apply(weights, weights.whole());
         } else {
             visitor.discard();
         }

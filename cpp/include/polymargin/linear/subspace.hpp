@@ -9,6 +9,9 @@
 // is gathered into the next V while the row is at hand. The result is clipped to the bounds, and an
 // exact line search between the old point and the clipped one keeps the dual objective from
 // falling. More and Toraldo (1991), with blocks.
+//
+// V and what the threads gather for the next one are matrices like the weights: this needs a dense
+// store.
 #pragma once
 
 #include <span>
@@ -16,26 +19,25 @@
 
 #include "polymargin/block/example.hpp"
 #include "polymargin/duals.hpp"
-#include "polymargin/linear/kernels.hpp"
 #include "polymargin/linear/problem.hpp"
 #include "polymargin/linear/visitor.hpp"
-#include "polymargin/linear/weights.hpp"
+#include "polymargin/linear/weights/store.hpp"
 #include "polymargin/parallel.hpp"
 
 namespace polymargin {
 
-template <class Rows>
+template <class Rows, DenseStore Store>
 class SubspaceStep {
 public:
     using T = typename Rows::value_type;
 
     SubspaceStep(const LinearProblem<Rows>& problem, std::span<const T> norms, Duals<T>& duals,
-                 Weights<T>& weights, int threads)
+                 Store& weights, int threads)
         : problem_(problem),
           norms_(norms),
           duals_(duals),
           weights_(weights),
-          direction_weights_(problem.weight_rows(), problem.k) {
+          direction_weights_(problem.template weights<Store>()) {
         for (int t = 0; t < threads; ++t) workers_.emplace_back(problem);
     }
 
@@ -45,7 +47,7 @@ public:
     // left their bounds are fixed there. Where `interrupted` says so, ends with what is reached.
     // Returns the cost in visits.
     template <class Interrupted>
-    double run(Visitor<Rows>& visitor, std::span<const std::uint32_t> examples,
+    double run(Visitor<Rows, Store>& visitor, std::span<const std::uint32_t> examples,
                Interrupted&& interrupted) {
         constexpr int steps = 20;
         gather(visitor, examples);
@@ -64,12 +66,12 @@ private:
     // What a thread needs of its own.
     struct Worker {
         explicit Worker(const LinearProblem<Rows>& problem)
-            : gathered(problem.weight_rows(), problem.k),
+            : gathered(problem.template weights<Store>()),
               row(problem.rows.scratch_size()),
-              scores(gathered.stride()),
-              delta(gathered.stride()) {}
+              scores(simd::padded<T>(problem.k)),
+              delta(simd::padded<T>(problem.k)) {}
 
-        Weights<T> gathered;  // its part of the next V
+        Store gathered;  // its part of the next V
         std::vector<T> row, scores, delta;
         double sum = 0;
     };
@@ -89,7 +91,7 @@ private:
         return std::span(entries_).subspan(example.first, example.last - example.first);
     }
 
-    void gather(Visitor<Rows>& visitor, std::span<const std::uint32_t> examples) {
+    void gather(Visitor<Rows, Store>& visitor, std::span<const std::uint32_t> examples) {
         examples_.clear();
         entries_.clear();
         for (const std::uint32_t i : examples) {
@@ -182,21 +184,18 @@ private:
     // total += alpha p, residual -= alpha H p for one example.
     void curve(Worker& worker, const Example& example, T alpha) {
         const auto row = problem_.rows.row(example.i, worker.row.data());
-        const T* bias =
-            problem_.bias ? direction_weights_.row(direction_weights_.features() - 1) : nullptr;
         std::vector<T>& scores = worker.scores;
-        kernels::scores(row, direction_weights_, bias, scores.data());
+        direction_weights_.scores(row, scores.data());
         const Machine& machine = problem_.machine;
         const std::int32_t y = problem_.labels[example.i];
-        T base = 0;  // nu_c^T v = base - v_c, nu_y^T v = v_y - base
-        if (machine.relative) {
-            base = scores[y];
-        } else if (machine.zero_sum) {
-            for (int c = 0; c < problem_.k; ++c) base += scores[c];
-            base /= T(problem_.k);
+        T mean = 0;
+        if (machine.zero_sum) {
+            for (int c = 0; c < problem_.k; ++c) mean += scores[c];
+            mean /= T(problem_.k);
         }
+        const T base = machine.base(scores[y], mean);
         for (Entry& e : entries_of(example)) {
-            const T v = e.c == y ? scores[y] - base : base - scores[e.c];
+            const T v = e.c == y ? scores[y] - mean : base - scores[e.c];
             e.total += alpha * e.direction;
             e.residual = e.fixed ? 0 : e.residual - alpha * v;
         }
@@ -214,11 +213,8 @@ private:
     }
 
     T upper(const Example& example, const Entry& e) const {
-        const Machine& machine = problem_.machine;
-        const double C = problem_.upper[example.i];
-        if (machine.simplex()) return T(C);
-        const bool own = e.c == problem_.labels[example.i];
-        return T(C * (own ? machine.weight_own : machine.weight_other));
+        return T(
+            problem_.machine.upper(e.c == problem_.labels[example.i], problem_.upper[example.i]));
     }
 
     // Fixes the variables that left their bounds; returns their number.
@@ -266,18 +262,14 @@ private:
     // gathered += x_i (sum_c value_ic nu_c)^T.
     template <class Value>
     void spread(Worker& worker, const Example& example, Value&& value) {
-        const bool relative = problem_.machine.relative;
         const std::int32_t y = problem_.labels[example.i];
         std::vector<T>& delta = worker.delta;
-        T own = 0;
         for (const Entry& e : entries_of(example)) {
-            const T v = value(e);
-            if (relative || e.c == y) own += v;
-            if (e.c != y) delta[e.c] = -v;
+            problem_.machine.for_each_alpha(y, e.c, value(e),
+                                            [&](std::int32_t c, T change) { delta[c] += change; });
         }
-        delta[y] = own;
         const auto row = problem_.rows.row(example.i, worker.row.data());
-        kernels::add_outer(row, delta.data(), worker.gathered, problem_.bias, 0, delta.size());
+        worker.gathered.add(row, delta.data(), worker.gathered.whole());
         for (const Entry& e : entries_of(example)) delta[e.c] = 0;
         delta[y] = 0;
     }
@@ -321,8 +313,8 @@ private:
     const LinearProblem<Rows>& problem_;
     std::span<const T> norms_;
     Duals<T>& duals_;
-    Weights<T>& weights_;
-    Weights<T> direction_weights_;  // V
+    Store& weights_;
+    Store direction_weights_;  // V
     std::vector<Example> examples_;
     std::vector<Entry> entries_;
     std::vector<Worker> workers_;

@@ -22,7 +22,7 @@
 
 namespace polymargin {
 
-template <class Rows>
+template <class Rows, WeightStore Store>
 class Sweep {
 public:
     using T = typename Rows::value_type;
@@ -35,7 +35,7 @@ public:
     };
 
     Sweep(const LinearProblem<Rows>& problem, std::span<const T> norms, Duals<T>& duals,
-          Weights<T>& weights, const LinearOptions& options)
+          Store& weights, const LinearOptions& options)
         : problem_(problem), norms_(norms), duals_(duals), weights_(weights) {
         for (int t = 0; t < options.threads; ++t) {
             workers_.push_back(Worker{{problem, norms, duals, weights},
@@ -45,7 +45,7 @@ public:
         if (options.threads > 1) choose_round(options.shared_from);
     }
 
-    Visitor<Rows>& visitor(int thread = 0) { return workers_[thread].visitor; }
+    Visitor<Rows, Store>& visitor(int thread = 0) { return workers_[thread].visitor; }
 
     // Visits the examples in this order and calls each(position, state) for one after the other,
     // which returns true to stop.
@@ -59,7 +59,7 @@ public:
         for (std::size_t at = 0; at < examples.size(); ++at) {
             look_ahead(examples, at, 1);
             const State state = visit(workers_[0], examples[at], plan, update);
-            update.apply(weights_, problem_.bias, 0, weights_.stride());
+            update.apply(weights_, weights_.whole());
             if (each(at, state)) return;
         }
     }
@@ -88,15 +88,15 @@ private:
     static constexpr std::size_t longest_round = 64, shortest_round = 16;
 
     struct Worker {
-        Visitor<Rows> visitor;
-        ListedVisitor<Rows> listed;
+        Visitor<Rows, Store> visitor;
+        ListedVisitor<Rows, Store> listed;
         BlockSolver<T> solver;
     };
 
     // mean_ij |x_i|^T |x_j| / (|x_i| |x_j|) over pairs of a sample.
     double mean_overlap() const {
         const std::size_t n = problem_.size(), count = std::min<std::size_t>(n, 256);
-        std::vector<double> sum(problem_.weight_rows());
+        std::vector<double> sum(problem_.features());
         std::vector<T> scratch(problem_.rows.scratch_size());
         for (std::size_t s = 0; s < count; ++s) {
             const std::size_t i = s * n / count;
@@ -118,13 +118,13 @@ private:
         const double overlap = mean_overlap();
         round_ =
             overlap * longest_round > 1 ? static_cast<std::size_t>(1 / overlap) : longest_round;
-        const std::size_t slices = weights_.stride() / simd::half_lanes<T>;
         // Weights that one thread has written are slow to read for another. That pays where a
         // visit reads much more than it writes, among many classes, and the sweeps are long.
         const double variables = static_cast<double>(problem_.size()) * problem_.k;
         const bool pays =
             !duals_.flat() && variables >= shared_from && problem_.rows.scratch_size() == 0;
-        threads_ = round_ >= shortest_round && pays ? std::min(workers_.size(), slices) : 1;
+        threads_ =
+            round_ >= shortest_round && pays ? std::min(workers_.size(), weights_.slices()) : 1;
     }
 
     State visit(Worker& worker, std::size_t i, const Plan& plan, Update<Rows>& update) {
@@ -146,7 +146,7 @@ private:
 
     template <class Each>
     void run_rounds(std::span<const std::uint32_t> examples, const Plan& plan, Each&& each) {
-        const std::size_t threads = threads_, round = round_, lanes = simd::half_lanes<T>;
+        const std::size_t threads = threads_, round = round_;
         std::vector<Update<Rows>> updates(round, Update<Rows>(problem_.k));
         std::vector<State> states(round);
         Barrier barrier(threads);
@@ -162,9 +162,7 @@ private:
         };
         bool stop = false;  // set by the first thread alone, between the barriers
         run_crew(threads, [&](std::size_t t) {
-            const std::size_t slices = weights_.stride() / lanes;
-            const std::size_t first = slices * t / threads * lanes;
-            const std::size_t last = slices * (t + 1) / threads * lanes;
+            const auto slice = weights_.slice(t, threads);
             for (std::size_t begin = 0; begin < examples.size() && !stop; begin += round) {
                 const std::size_t count = std::min(round, examples.size() - begin);
                 guarded([&] {
@@ -176,7 +174,7 @@ private:
                 });
                 barrier.wait();
                 for (std::size_t slot = 0; slot < count; ++slot) {
-                    updates[slot].apply(weights_, problem_.bias, first, last);
+                    updates[slot].apply(weights_, slice);
                 }
                 if (t == 0) {
                     guarded([&] {
@@ -195,7 +193,7 @@ private:
     const LinearProblem<Rows>& problem_;
     std::span<const T> norms_;
     Duals<T>& duals_;
-    Weights<T>& weights_;
+    Store& weights_;
     std::vector<Worker> workers_;
     std::size_t threads_ = 1, round_ = 1;
 };

@@ -4,33 +4,28 @@
 
 #include "polymargin/duals.hpp"
 #include "polymargin/linear/certificate.hpp"
+#include "polymargin/linear/outcome.hpp"
 #include "polymargin/linear/problem.hpp"
-#include "polymargin/linear/weights.hpp"
+#include "polymargin/linear/weights/dense.hpp"
 
 namespace polymargin {
-
-struct LinearOutcome {
-    Certificate certificate;
-    std::int64_t n_iter;
-    bool converged;
-};
 
 // Trains from the given duals (zero, or a warm start inside the bounds) and leaves there and in
 // the weights what it reached.
 template <class Rows, class T = typename Rows::value_type>
 LinearOutcome train(const LinearProblem<Rows>& problem, const LinearOptions& options,
-                    Duals<T>& duals, Weights<T>& weights, const Observer& observer);
+                    Duals<T>& duals, DenseWeights<T>& weights, const Observer& observer);
 
 // Visits the examples of a stream once; returns how many, fewer than all after an interrupt. Their
 // dual variables, where they are kept, are those of the last pass and then of this one.
 template <class Rows, class T = typename Rows::value_type>
 std::size_t train_stream(const LinearProblem<Rows>& problem, const LinearOptions& options,
-                         Weights<T>& weights, Duals<T>* kept, const Observer& observer);
+                         DenseWeights<T>& weights, Duals<T>* kept, const Observer& observer);
 
 // Adds a part of a stream to the certificate of these weights, which are centred where the machine
 // is zero-sum.
 template <class Rows, class T = typename Rows::value_type>
-void check_stream(const LinearProblem<Rows>& problem, const Weights<T>& weights,
+void check_stream(const LinearProblem<Rows>& problem, const DenseWeights<T>& weights,
                   const Duals<T>& kept, PassingCertificate& certificate);
 
 // out (n, k) = rows coef^T + intercept; coef has k rows and any strides.

@@ -4,9 +4,9 @@
 #include <span>
 #include <vector>
 
-#include "polymargin/linear/kernels.hpp"
+#include "polymargin/block/change.hpp"
 #include "polymargin/linear/problem.hpp"
-#include "polymargin/linear/weights.hpp"
+#include "polymargin/simd.hpp"
 
 namespace polymargin {
 
@@ -15,19 +15,17 @@ struct Update {
     using T = typename Rows::value_type;
     enum class Kind { none, few, dense };
 
-    explicit Update(int k) : delta(simd::padded<T>(k)) {}
+    explicit Update(int lanes) : delta(simd::padded<T>(lanes)) {}
 
     Kind kind = Kind::none;
     RowOf<Rows> row{};           // valid until the visitor's next example
     std::vector<Change<T>> few;  // by class
-    std::vector<T> delta;        // all classes, padded
+    std::vector<T> delta;        // all lanes, padded
 
-    // For the lanes first <= c < last of the weights, multiples of half a pack.
-    void apply(Weights<T>& weights, bool bias, std::size_t first, std::size_t last) const {
-        if (kind == Kind::few) kernels::add_outer<T>(row, few, weights, bias, first, last);
-        if (kind == Kind::dense) {
-            kernels::add_outer(row, delta.data(), weights, bias, first, last);
-        }
+    template <class Store>
+    void apply(Store& weights, typename Store::Slice slice) const {
+        if (kind == Kind::few) weights.add(row, std::span<const Change<T>>(few), slice);
+        if (kind == Kind::dense) weights.add(row, delta.data(), slice);
     }
 };
 

@@ -7,22 +7,21 @@
 
 #include "polymargin/block/example.hpp"
 #include "polymargin/duals.hpp"
-#include "polymargin/linear/kernels.hpp"
 #include "polymargin/linear/listed_visitor.hpp"
 #include "polymargin/linear/problem.hpp"
 #include "polymargin/linear/update.hpp"
-#include "polymargin/linear/weights.hpp"
+#include "polymargin/linear/weights/store.hpp"
 
 namespace polymargin {
 
-template <class Rows>
+template <class Rows, WeightStore Store>
 class Visitor {
 public:
     using T = typename Rows::value_type;
     using Move = typename ExampleBlock<T>::Move;
 
     Visitor(const LinearProblem<Rows>& problem, std::span<const T> norms, Duals<T>& duals,
-            const Weights<T>& weights)
+            const Store& weights)
         : problem_(problem),
           norms_(norms),
           duals_(duals),
@@ -39,8 +38,7 @@ public:
         y_ = problem_.labels[i];
         row_ = problem_.rows.row(i, scratch_.data());
         load();
-        const T* bias = problem_.bias ? weights_.row(weights_.features() - 1) : nullptr;
-        kernels::scores(row_, weights_, bias, block_.scores());
+        weights_.scores(row_, block_.scores());
         return block_.prepare(y_, norms_[i], T(problem_.upper[i]), threshold);
     }
 
@@ -117,7 +115,7 @@ private:
             entries_.push_back({c, beta});
         });
         if (own) entries_.push_back({y_, move.beta_own});
-        if (!ListedVisitor<Rows>::short_enough(entries_.size(), problem_.k)) {
+        if (!ListedVisitor<Rows, Store>::short_enough(entries_.size(), problem_.k)) {
             std::erase_if(entries_, [](const DualEntry<T>& entry) { return entry.value == 0; });
         }
         discard();
@@ -136,7 +134,7 @@ private:
     const LinearProblem<Rows>& problem_;
     std::span<const T> norms_;
     Duals<T>& duals_;
-    const Weights<T>& weights_;
+    const Store& weights_;
     ExampleBlock<T> block_;
     std::vector<T> scratch_;
     std::vector<DualEntry<T>> entries_;
