@@ -7,23 +7,21 @@
 
 namespace polymargin {
 
-template <class Rows, class T>
+template <class Rows, WeightStore Store, class T>
 LinearOutcome train(const LinearProblem<Rows>& problem, const LinearOptions& options,
-                    Duals<T>& duals, DenseWeights<T>& weights, const Observer& observer) {
-    BlockDescent<Rows, DenseWeights<T>> descent(problem, options, duals, weights, observer);
-    const auto [certificate, n_iter, converged] = descent.run();
-    return {certificate, n_iter, converged};
+                    Duals<T>& duals, Store& weights, const Observer& observer) {
+    return BlockDescent<Rows, Store>(problem, options, duals, weights, observer).run();
 }
 
-template <class Rows, class T>
+template <class Rows, WeightStore Store, class T>
 std::size_t train_stream(const LinearProblem<Rows>& problem, const LinearOptions& options,
-                         DenseWeights<T>& weights, Duals<T>* kept, const Observer& observer) {
+                         Store& weights, Duals<T>* kept, const Observer& observer) {
     return visit_stream(problem, options, weights, kept, observer);
 }
 
-template <class Rows, class T>
-void check_stream(const LinearProblem<Rows>& problem, const DenseWeights<T>& weights,
-                  const Duals<T>& kept, PassingCertificate& certificate) {
+template <class Rows, WeightStore Store, class T>
+void check_stream(const LinearProblem<Rows>& problem, const Store& weights, const Duals<T>& kept,
+                  PassingCertificate& certificate) {
     certificate.add(problem, kept, weights);
 }
 
@@ -55,18 +53,23 @@ void predict_scores(const Rows& rows, const T* coef, std::size_t k, std::ptrdiff
 
 }  // namespace polymargin
 
-#define POLYMARGIN_COMPILE(...)                                                                   \
-    namespace polymargin {                                                                        \
-    template LinearOutcome train(const LinearProblem<__VA_ARGS__>&, const LinearOptions&,         \
-                                 Duals<__VA_ARGS__::value_type>&,                                 \
-                                 DenseWeights<__VA_ARGS__::value_type>&, const Observer&);        \
-    template std::size_t train_stream(const LinearProblem<__VA_ARGS__>&, const LinearOptions&,    \
-                                      DenseWeights<__VA_ARGS__::value_type>&,                     \
-                                      Duals<__VA_ARGS__::value_type>*, const Observer&);          \
-    template void check_stream(const LinearProblem<__VA_ARGS__>&,                                 \
-                               const DenseWeights<__VA_ARGS__::value_type>&,                      \
-                               const Duals<__VA_ARGS__::value_type>&, PassingCertificate&);       \
-    template void predict_scores(const __VA_ARGS__&, const __VA_ARGS__::value_type*, std::size_t, \
-                                 std::ptrdiff_t, std::ptrdiff_t, const __VA_ARGS__::value_type*,  \
-                                 __VA_ARGS__::value_type*, int);                                  \
+// For a kind of rows (a name without a comma) and a store of weights.
+#define POLYMARGIN_COMPILE_STORE(Rows, Store)                                              \
+    namespace polymargin {                                                                 \
+    template LinearOutcome train(const LinearProblem<Rows>&, const LinearOptions&,         \
+                                 Duals<Rows::value_type>&, Store<Rows::value_type>&,       \
+                                 const Observer&);                                         \
+    template std::size_t train_stream(const LinearProblem<Rows>&, const LinearOptions&,    \
+                                      Store<Rows::value_type>&, Duals<Rows::value_type>*,  \
+                                      const Observer&);                                    \
+    template void check_stream(const LinearProblem<Rows>&, const Store<Rows::value_type>&, \
+                               const Duals<Rows::value_type>&, PassingCertificate&);       \
+    }
+
+#define POLYMARGIN_COMPILE(Rows)                                                          \
+    POLYMARGIN_COMPILE_STORE(Rows, DenseWeights)                                          \
+    namespace polymargin {                                                                \
+    template void predict_scores(const Rows&, const Rows::value_type*, std::size_t,       \
+                                 std::ptrdiff_t, std::ptrdiff_t, const Rows::value_type*, \
+                                 Rows::value_type*, int);                                 \
     }

@@ -11,6 +11,7 @@
 #include "polymargin/linear/train.hpp"
 #include "polymargin/machines/registry.hpp"
 #include "polymargin/random.hpp"
+#include "store.hpp"
 
 namespace polymargin::testing {
 
@@ -102,11 +103,11 @@ template <class Rows>
 struct Fit {
     using T = typename Rows::value_type;
     Duals<T> duals;
-    DenseWeights<T> weights;
+    Store<T> weights;
     LinearOutcome outcome{};
 
     explicit Fit(const LinearProblem<Rows>& problem)
-        : duals(problem.size(), problem.k), weights(problem.template weights<DenseWeights<T>>()) {}
+        : duals(problem.size(), problem.k), weights(problem.template weights<Store<T>>()) {}
 };
 
 template <class Rows>

@@ -97,6 +97,99 @@ TEST(block, solvers_improve_and_exact_ones_agree) {
     }
 }
 
+// A block in which the last classes are all alike, and the same with those as a group.
+struct GroupedBlock {
+    RandomBlock whole;
+    int lanes;
+    Group<double> group;
+
+    GroupedBlock(const Machine& machine, int k, int m, Random& random)
+        : whole(machine, k, random), lanes(k - m), group{.count = m} {
+        whole.y = static_cast<std::int32_t>(random.below(lanes));
+        const double first = whole.beta[lanes];
+        for (int c = 0; c < k; ++c) {
+            if (c >= lanes) whole.beta[c] = first, whole.gradient[c] = whole.gradient[lanes];
+            if (!machine.has_variable(c == whole.y)) whole.beta[c] = 0;
+        }
+        double sum = 0;
+        for (const double beta : whole.beta) sum += beta;
+        for (double& beta : whole.beta) {
+            if (machine.simplex() && sum > whole.C) beta *= whole.C / sum;
+            beta = std::min(beta, machine.upper(false, whole.C));
+        }
+        group.score = whole.gradient[lanes];
+        group.beta = whole.beta[lanes];
+    }
+
+    std::vector<double> solve(const Machine& machine, BlockChoice choice) const {
+        const int k = static_cast<int>(whole.beta.size());
+        BlockSolver<double> solver(choice, 7);
+        ExampleBlock<double> example(machine, k, lanes);
+        example.set_group(group);
+        std::vector<double> out(k);
+        const double shared = example.solve(whole.gradient.data(), whole.beta.data(), whole.q,
+                                            whole.C, whole.y, solver, out.data());
+        std::fill(out.begin() + lanes, out.end(), shared);
+        return out;
+    }
+};
+
+TEST(block, a_group_is_as_good_as_its_classes) {
+    Random random(5);
+    for (const Machine& machine : registered_machines) {
+        for (int round = 0; round < 200; ++round) {
+            const int m = 1 + static_cast<int>(random.below(9));
+            const int k = m + 2 + static_cast<int>(random.below(round % 10 ? 8 : 80));
+            const GroupedBlock block(machine, k, m, random);
+            const double most = block.whole.gain(machine, solve(machine, block.whole, {}));
+            for (const BlockSolverInfo& info : registered_block_solvers) {
+                if (!info.defined_for(machine)) continue;
+                context() = std::string(machine.name) + ", " + std::string(info.name) +
+                            ", k=" + std::to_string(k) + ", round " + std::to_string(round);
+                const auto out = block.solve(machine, {info.kind, 1e-6, 0});
+                const double gain = block.whole.gain(machine, out);
+                CHECK(block.whole.feasible(machine, out));
+                CHECK(gain >= -1e-9);
+                CHECK(gain <= most + 1e-9);
+                if (is_exact(info.kind)) CHECK_CLOSE(gain, most, 1e-9);
+            }
+        }
+    }
+}
+
+// From scores, with a mean over all classes where the machine is zero-sum; q = 0 included.
+TEST(block, a_group_has_the_gap_and_the_moves_of_its_classes) {
+    Random random(6);
+    for (const Machine& machine : registered_machines) {
+        for (int round = 0; round < 100; ++round) {
+            const int m = 1 + static_cast<int>(random.below(9));
+            const int k = m + 2 + static_cast<int>(random.below(round % 10 ? 8 : 80));
+            const GroupedBlock block(machine, k, m, random);
+            const double q = round % 7 ? block.whole.q : 0;
+            context() = std::string(machine.name) + ", round " + std::to_string(round);
+            ExampleBlock<double> whole(machine, k), grouped(machine, k, k - m);
+            grouped.set_group(block.group);
+            State states[2];
+            double own[2];
+            Report reports[2];
+            for (ExampleBlock<double>* example : {&whole, &grouped}) {
+                const int at = example == &grouped, lanes = at ? k - m : k;
+                std::copy_n(block.whole.gradient.data(), lanes, example->scores());
+                std::copy_n(block.whole.beta.data(), lanes, example->beta());
+                states[at] = example->prepare(block.whole.y, q, block.whole.C, 0);
+                reports[at] = example->report();
+                BlockSolver<double> solver({}, 7);
+                own[at] = states[at].moves ? example->solve(solver).own_change : 0;
+            }
+            CHECK(states[0].moves == states[1].moves);
+            CHECK_CLOSE(states[0].gap, states[1].gap, 1e-12);
+            CHECK_CLOSE(reports[0].loss, reports[1].loss, 1e-12);
+            CHECK_CLOSE(reports[0].violation, reports[1].violation, 1e-12);
+            CHECK_CLOSE(own[0], own[1], 1e-9);
+        }
+    }
+}
+
 TEST(block, solvers_reach_the_optimum_of_a_fit) {
     const Shape shape;
     const Data data(shape);

@@ -7,12 +7,12 @@ namespace {
 // Without dual variables.
 template <class Rows, class T = typename Rows::value_type>
 std::size_t visit_once(const LinearProblem<Rows>& problem, const LinearOptions& options,
-                       DenseWeights<T>& weights, const Observer& observer = {}) {
-    return train_stream<Rows, T>(problem, options, weights, nullptr, observer);
+                       Store<T>& weights, const Observer& observer = {}) {
+    return train_stream(problem, options, weights, static_cast<Duals<T>*>(nullptr), observer);
 }
 
 template <class Rows, class T>
-Certificate certificate_of(const LinearProblem<Rows>& problem, const DenseWeights<T>& weights,
+Certificate certificate_of(const LinearProblem<Rows>& problem, const Store<T>& weights,
                            const Duals<T>& kept) {
     PassingCertificate certificate(problem.rows.features(), problem.k, problem.bias);
     check_stream(problem, weights, kept, certificate);
@@ -29,7 +29,7 @@ TEST(stream, one_example_is_solved_exactly) {
                 context() = describe(machine, shape, Rows::is_sparse);
                 const auto problem = data.problem(rows, machine);
                 const auto expected = fit(problem, tight());
-                auto weights = problem.template weights<DenseWeights<typename Rows::value_type>>();
+                auto weights = problem.template weights<Store<typename Rows::value_type>>();
                 visit_once(problem, tight(), weights);
                 if (machine.zero_sum) weights.centre();
                 CHECK_CLOSE(primal_of(problem, weights.packed()),
@@ -48,7 +48,7 @@ TEST(stream, batches_continue_each_other) {
         for (const Machine& machine : registered_machines) {
             context() = describe(machine, shape, false);
             const Dense all = data.rows<Dense>();
-            DenseWeights<float> whole(shape.d, k, true), parts(shape.d, k, true);
+            Store<float> whole(shape.d, k, true), parts(shape.d, k, true);
             visit_once(data.problem(all, machine), tight(), whole);
             for (std::size_t first = 0; first < shape.n; first += 30) {
                 const std::size_t count = std::min<std::size_t>(30, shape.n - first);
@@ -76,7 +76,7 @@ TEST(stream, one_pass_learns) {
         for_both_kinds(data, [&]<class Rows>(const Rows& rows) {
             context() = describe(machine, shape, Rows::is_sparse);
             const auto problem = data.problem(rows, machine);
-            auto weights = problem.template weights<DenseWeights<typename Rows::value_type>>();
+            auto weights = problem.template weights<Store<typename Rows::value_type>>();
             visit_once(problem, tight(), weights);
             std::size_t correct = 0;
             for (std::size_t i = 0; i < shape.n; ++i) {
@@ -99,10 +99,10 @@ TEST(stream, passes_with_duals_reach_the_optimum) {
                 const auto problem = data.problem(rows, machine);
                 const auto expected = fit(problem, tight());
                 using T = typename Rows::value_type;
-                auto weights = problem.template weights<DenseWeights<T>>();
+                auto weights = problem.template weights<Store<T>>();
                 Duals<T> kept(shape.n, k);
                 for (int pass = 0; pass < 300; ++pass) {
-                    train_stream<Rows, T>(problem, tight(), weights, &kept, {});
+                    train_stream(problem, tight(), weights, &kept, Observer{});
                 }
                 if (machine.zero_sum) weights.centre();
                 CHECK_CLOSE(primal_of(problem, weights.packed()),
@@ -124,9 +124,9 @@ TEST(stream, certificate_does_not_trust_the_weights) {
             context() = describe(machine, shape, Rows::is_sparse);
             const auto problem = data.problem(rows, machine);
             using T = typename Rows::value_type;
-            auto weights = problem.template weights<DenseWeights<T>>();
+            auto weights = problem.template weights<Store<T>>();
             Duals<T> kept(shape.n, shape.k);
-            train_stream<Rows, T>(problem, tight(), weights, &kept, {});
+            train_stream(problem, tight(), weights, &kept, Observer{});
             if (machine.zero_sum) weights.centre();
             const Certificate before = certificate_of(problem, weights, kept);
             weights.scale(T(0.5));
@@ -143,7 +143,7 @@ TEST(stream, can_be_interrupted) {
     const Dense rows = data.rows<Dense>();
     int asked = 0;
     const Observer observer{.on_check = nullptr, .interrupted = [&] { return ++asked == 1; }};
-    DenseWeights<float> weights(shape.d, shape.k, true);
+    Store<float> weights(shape.d, shape.k, true);
     const std::size_t seen =
         visit_once(data.problem(rows, machines::ww), tight(), weights, observer);
     CHECK(asked == 1);

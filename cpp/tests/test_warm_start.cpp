@@ -16,8 +16,7 @@ TEST(warm_start, at_the_optimum_ends_at_once) {
                 LinearOptions options = tight();
                 options.goal.tol = 1e-5;
                 // The weights follow from the dual variables, so they may start at zero.
-                result.weights =
-                    problem.template weights<DenseWeights<typename Rows::value_type>>();
+                result.weights = problem.template weights<Store<typename Rows::value_type>>();
                 result.outcome = train(problem, options, result.duals, result.weights, {});
                 check_optimal(problem, result, options.goal.tol);
                 CHECK(result.outcome.n_iter <= 2);

@@ -50,7 +50,7 @@ struct Block {
     struct {
         int count;
         T z, b;
-    } group;
+    } group{};
 
     T clip_own(T value) const { return std::clamp(value, T(0), upper_own); }
 };

@@ -52,7 +52,7 @@ std::vector<T> working_norms(const LinearProblem<Rows>& problem) {
 
 struct LinearOptions {
     Goal goal;
-    BlockChoice block;
+    BlockChoice block{};
     bool shrinking = true;     // set examples at rest aside
     bool class_lists = true;   // sweeps over the classes that an example lists
     bool second_order = true;  // steps on the free variables

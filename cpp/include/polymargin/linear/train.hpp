@@ -1,5 +1,6 @@
-// What the core offers for linear machines, for each kind of rows and either precision. The
-// templates are compiled in cpp/src.
+// What the core offers for linear machines, for each kind of rows, either precision and any store
+// of weights. The templates are compiled in cpp/src for dense weights; train.inl compiles them for
+// another store.
 #pragma once
 
 #include "polymargin/duals.hpp"
@@ -12,21 +13,21 @@ namespace polymargin {
 
 // Trains from the given duals (zero, or a warm start inside the bounds) and leaves there and in
 // the weights what it reached.
-template <class Rows, class T = typename Rows::value_type>
+template <class Rows, WeightStore Store, class T = typename Rows::value_type>
 LinearOutcome train(const LinearProblem<Rows>& problem, const LinearOptions& options,
-                    Duals<T>& duals, DenseWeights<T>& weights, const Observer& observer);
+                    Duals<T>& duals, Store& weights, const Observer& observer);
 
 // Visits the examples of a stream once; returns how many, fewer than all after an interrupt. Their
 // dual variables, where they are kept, are those of the last pass and then of this one.
-template <class Rows, class T = typename Rows::value_type>
+template <class Rows, WeightStore Store, class T = typename Rows::value_type>
 std::size_t train_stream(const LinearProblem<Rows>& problem, const LinearOptions& options,
-                         DenseWeights<T>& weights, Duals<T>* kept, const Observer& observer);
+                         Store& weights, Duals<T>* kept, const Observer& observer);
 
 // Adds a part of a stream to the certificate of these weights, which are centred where the machine
 // is zero-sum.
-template <class Rows, class T = typename Rows::value_type>
-void check_stream(const LinearProblem<Rows>& problem, const DenseWeights<T>& weights,
-                  const Duals<T>& kept, PassingCertificate& certificate);
+template <class Rows, WeightStore Store, class T = typename Rows::value_type>
+void check_stream(const LinearProblem<Rows>& problem, const Store& weights, const Duals<T>& kept,
+                  PassingCertificate& certificate);
 
 // out (n, k) = rows coef^T + intercept; coef has k rows and any strides.
 template <class Rows, class T = typename Rows::value_type>

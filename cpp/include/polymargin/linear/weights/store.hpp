@@ -1,7 +1,7 @@
 // What the linear loops ask of a store of weights U, for rows x of a problem and the classes held
 // here, a lane for each:
 //
-//     scores(x, f), scores_in_double(x, f)   f = U^T x of all lanes; f has room for padding
+//     scores(x, f), scores_in_double(x, f)   f = U^T x of all lanes, padded with zeros
 //     scores_of(x, classes, f)               of some
 //     add(x, change, slice)                  U += x change^T for a slice of the lanes, the change
 //                                            of all lanes or a list of Change
