@@ -106,13 +106,15 @@ core-tests: core-plain core-address core-thread  ## tests of the C++ core, also 
 
 .PHONY: core-plain core-address core-thread
 core-plain: SANITIZE :=
+core-plain: LIBRARY := ON
+core-address core-thread: LIBRARY := OFF
 core-address: SANITIZE := address,undefined
 core-thread: SANITIZE := thread
 core-plain core-address core-thread: core-%: $(STAMPS)/venv
 	@echo "core tests: $*"
 	@$(BIN)/cmake -S . -B $(CORE_BUILD)-$* -G Ninja \
 	    -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja -DCMAKE_BUILD_TYPE=None \
-	    -DPOLYMARGIN_PYTHON=OFF -DPOLYMARGIN_TESTS=ON \
+	    -DPOLYMARGIN_PYTHON=OFF -DPOLYMARGIN_TESTS=ON -DPOLYMARGIN_LIBRARY=$(LIBRARY) \
 	    -DPOLYMARGIN_SANITIZE=$(SANITIZE) --log-level=WARNING
 	@$(BIN)/cmake --build $(CORE_BUILD)-$* -- --quiet
 	@$(BIN)/ctest --test-dir $(CORE_BUILD)-$* --output-on-failure --no-tests=error -j $(JOBS)
