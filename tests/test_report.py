@@ -22,13 +22,14 @@ from polymargin.inspect import report
 from polymargin.inspect._png import grey_picture, signed_picture
 from polymargin.inspect._text import visible
 
+pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")
 
 NASTY = [
     "<script>alert(1)</script>",
     "</script><img src=x onerror=alert(2)>",
     "\"quoted\" & 'single'",
-    "line\u2028separator",
+    "line\u2028separator \u202eright to left",
     "lone \ud800 surrogate",
     "control \x00\x07\x1b[31m",
     "$style $$ ${script} $\\alpha$",
@@ -94,6 +95,16 @@ def test_text_from_data_makes_no_elements(nasty: str) -> None:
     assert "control ␀␇␛[31m" in page.text
     assert "lone \ufffd surrogate" in page.text
     assert "\u2028" not in nasty
+
+
+def test_text_that_claims_to_be_html_is_text(tmp_path: Path) -> None:
+    markup = pytest.importorskip("markupsafe").Markup
+    X, y = load_iris(return_X_y=True)
+    y = np.array([markup("<u>a</u>"), markup("<u>b</u>"), "c"], dtype=object)[y]
+    model = LinearSVM("cs", random_state=0).fit(X, y)
+    names = [markup(f"<u>{j}</u>") for j in range(4)]
+    page = write(tmp_path / "u.html", model, X, y, title=markup("<u>"), feature_names=names)
+    assert Page(page).all("u") == []
 
 
 def test_long_texts_are_cut(nasty: str) -> None:
@@ -274,11 +285,14 @@ def test_bad_arguments(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_missing_package_is_named(monkeypatch: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("package", ["jinja2", "matplotlib"])
+def test_missing_package_is_named(package: str, monkeypatch: Any, tmp_path: Path) -> None:
     iris = load_iris()
     model = LinearSVM(random_state=0).fit(iris.data, iris.target)
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(MissingPackageError, match=r"pip install 'polymargin\[inspect\]'"):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(
+        MissingPackageError, match=rf"{package}: pip install 'polymargin\[inspect\]'"
+    ):
         report(model, iris.data, iris.target, tmp_path / "out.html")
 
 

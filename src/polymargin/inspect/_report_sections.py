@@ -1,25 +1,21 @@
-"""The sections of a report, each with one sentence on what it shows."""
+"""What each section of a report shows. The templates have the words."""
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
 from polymargin.inspect._confusion import count_confusion
 from polymargin.inspect._features import largest_weights
 from polymargin.inspect._figures import draw_margins, plot_convergence
-from polymargin.inspect._html import Cell, Column, Row, cut, escape, label, number, table
+from polymargin.inspect._page import Section
 from polymargin.inspect._pictures import weight_picture
 from polymargin.inspect._png import signed_picture
 from polymargin.inspect._report_data import ReportData
-from polymargin.inspect._report_rows import show_rows
-from polymargin.inspect._report_tables import (
-    Section,
-    pairs_section,
-    patterns_section,
-    suspicious_section,
-)
-from polymargin.inspect._svg import inline_svg
+from polymargin.inspect._report_rows import Picture, find_examples
+from polymargin.inspect._report_tables import pairs, patterns, suspicious
+from polymargin.inspect._svg import Svg, inline_svg
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,162 +24,226 @@ _MATRIX_CLASSES = 60
 _PICTURED_CLASSES = 100
 _SHADES = 8
 
-
-def sections(data: ReportData) -> Iterator[Section | None]:
-    shown = show_rows(data, np.union1d(data.suspicious, data.patterns))
-    yield _summary(data)
-    yield _convergence(data)
-    yield _margins(data)
-    yield suspicious_section(data, shown)
-    yield patterns_section(data, shown)
-    yield pairs_section(data)
-    yield _matrix(data)
-    yield _features(data)
+Which = Literal["training", "test"]
 
 
-def _summary(data: ReportData) -> Section:
-    svm = data.subject.svm
-    facts: list[tuple[str, ...]] = [("machine", data.subject.machine.title)]
-    if not data.subject.is_linear:
-        kernel = svm.kernel if isinstance(svm.kernel, str) else "own function"
-        facts.append(("kernel", kernel))
-        if np.isfinite(svm.gamma_):
-            facts.append(("gamma", f"{svm.gamma_:.4g}"))
-    facts += [
-        ("C", f"{svm.C:g}"),
-        ("training rows", f"{len(data.y):,}"),
-        *([] if data.subject.is_precomputed else [("features", f"{svm.n_features_in_:,}")]),
-        ("classes", f"{data.k:,}"),
-        ("training accuracy", *_accuracy(data.scored.error)),
-    ]
-    if data.tested is not None:
-        facts.append(("test accuracy", *_accuracy(data.tested.error)))
-    if data.taus is not None:
-        support = data.taus.is_support
-        facts.append(
-            ("support patterns", f"{support.sum():,}", f"{support.mean():.0%} of the rows")
-        )
-    if hasattr(svm, "dual_gap_"):
-        facts += [
-            ("primal objective", f"{svm.primal_objective_:,.6g}"),
-            ("dual objective", f"{svm.dual_objective_:,.6g}"),
-            ("relative gap", f"{svm.dual_gap_:.2e}"),
-            ("converged", "yes" if svm.converged_ else "no"),
-        ]
-    items = "".join(
-        f"<div><dt>{escape(name)}</dt><dd>{escape(value)}{_small(note)}</dd></div>"
-        for name, value, *note in facts
+def make_sections(data: ReportData) -> list[Section]:
+    """All that there is something to show in, from top to bottom."""
+    examples = find_examples(data, np.union1d(data.suspicious, data.patterns))
+    sections = (
+        _summary(data),
+        _convergence(data),
+        _margins(data),
+        suspicious(data, examples),
+        patterns(data, examples),
+        pairs(data),
+        _confusion(data),
+        _features(data) if data.image_shape is None else _weights(data, data.image_shape),
     )
-    lead = "The trained model, its data and how exact it is."
+    return [section for section in sections if section is not None]
+
+
+@dataclass(frozen=True)
+class Certificate:
+    primal: float
+    dual: float
+    gap: float
+    converged: bool
+
+
+@dataclass(frozen=True)
+class Summary:
+    name: ClassVar[str] = "summary"
+    title: ClassVar[str] = "Summary"
+    template: ClassVar[str] = "sections/summary.html"
+
+    machine: str
+    kernel: str | None
+    gamma: float | None
+    C: float
+    n: int
+    d: int | None
+    k: int
+    errors: int
+    n_test: int | None
+    test_errors: int | None
+    n_support: int | None
+    certificate: Certificate | None
+
+
+def _summary(data: ReportData) -> Summary:
+    subject, svm = data.subject, data.subject.svm
+    tested = None if data.tested is None else data.tested.error
+    certificate = None
     if hasattr(svm, "dual_gap_"):
-        lead += " The gap bounds how far the objective can be from the best possible one."
-    return Section("summary", "Summary", lead, f'<dl class="facts">{items}</dl>')
+        certificate = Certificate(
+            svm.primal_objective_, svm.dual_objective_, svm.dual_gap_, svm.converged_
+        )
+    return Summary(
+        machine=subject.machine.title,
+        kernel=None if subject.is_linear else _kernel_name(svm.kernel),
+        gamma=None if subject.is_linear or not np.isfinite(svm.gamma_) else svm.gamma_,
+        C=svm.C,
+        n=len(data.y),
+        d=None if subject.is_precomputed else svm.n_features_in_,
+        k=data.k,
+        errors=int(data.scored.error.sum()),
+        n_test=None if tested is None else len(tested),
+        test_errors=None if tested is None else int(tested.sum()),
+        n_support=None if data.taus is None else int(data.taus.is_support.sum()),
+        certificate=certificate,
+    )
 
 
-def _small(note: list[str]) -> str:
-    return "".join(f"<small>{escape(part)}</small>" for part in note)
+def _kernel_name(kernel: Any) -> str:
+    return kernel if isinstance(kernel, str) else "own function"
 
 
-def _accuracy(error: "NDArray[np.bool_]") -> tuple[str, str]:
-    wrong = int(error.sum())
-    return f"{1 - error.mean():.2%}", f"{wrong:,} error{'' if wrong == 1 else 's'}"
+@dataclass(frozen=True)
+class Convergence:
+    name: ClassVar[str] = "convergence"
+    title: ClassVar[str] = "Convergence"
+    template: ClassVar[str] = "sections/convergence.html"
+
+    figure: Svg
 
 
-def _convergence(data: ReportData) -> Section | None:
+def _convergence(data: ReportData) -> Convergence | None:
     if not hasattr(data.subject.svm, "history_"):
         return None
-    drawn = inline_svg(plot_convergence(data.subject.svm), "gap", "relative gap over seconds")
-    lead = (
-        "The relative duality gap at each check of the fit. It ends where the fit stopped; below "
-        "the dashed line is what was asked for."
+    figure = plot_convergence(data.subject.svm)
+    return Convergence(inline_svg(figure, "gap", "relative gap over seconds"))
+
+
+@dataclass(frozen=True)
+class Margins:
+    name: ClassVar[str] = "margins"
+    title: ClassVar[str] = "Margins"
+    template: ClassVar[str] = "sections/margins.html"
+
+    which: Which
+    figure: Svg
+
+
+def _margins(data: ReportData) -> Margins:
+    figure = draw_margins(data.scored if data.tested is None else data.tested)
+    return Margins(
+        "training" if data.tested is None else "test",
+        inline_svg(figure, "margins", "histogram of the margins"),
     )
-    return Section("convergence", "Convergence", lead, f"<figure>{drawn}</figure>")
 
 
-def _margins(data: ReportData) -> Section:
-    scored = data.scored if data.tested is None else data.tested
-    drawn = inline_svg(draw_margins(scored), "margins", "histogram of the margins")
-    which = "training" if data.tested is None else "test"
-    lead = (
-        f"How far the label of each {which} row is ahead of the best other one. Below zero the "
-        "row is misclassified; the machines aim at one, the dashed line."
-    )
-    return Section("margins", "Margins", lead, f"<figure>{drawn}</figure>")
+@dataclass(frozen=True)
+class Count:
+    """A cell of the matrix; it has a shade from 1 on where the count is not zero."""
+
+    count: int
+    shade: int
+    is_right: bool
 
 
-def _matrix(data: ReportData) -> Section | None:
+@dataclass(frozen=True)
+class Line:
+    label: str
+    cells: Sequence[Count]
+
+
+@dataclass(frozen=True)
+class Confusion:
+    name: ClassVar[str] = "confusion"
+    title: ClassVar[str] = "Confusion matrix"
+    template: ClassVar[str] = "sections/confusion.html"
+
+    which: Which
+    is_tall: bool
+    classes: Sequence[str]
+    lines: Sequence[Line]
+
+
+def _confusion(data: ReportData) -> Confusion | None:
     if data.k > _MATRIX_CLASSES:
         return None
-    tested = data.tested is not None and data.y_test is not None
-    scored, y = (data.tested, data.y_test) if tested else (data.scored, data.y)
-    assert scored is not None
-    assert y is not None
+    which: Which = "training"
+    scored, y = data.scored, data.y
+    if data.tested is not None and data.y_test is not None:
+        which, scored, y = "test", data.tested, data.y_test
     labels, counts = count_confusion(data.subject, scored, y)
     share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    heads = "".join(f'<th scope="col">{label(cut(c, 16))}</th>' for c in data.subject.classes)
-    lines = []
-    for i, name in enumerate(labels):
-        cells = "".join(_matrix_cell(counts[i, c], share[i, c], i == c) for c in range(data.k))
-        lines.append(f'<tr><th scope="row">{label(cut(name, 24))}</th>{cells}</tr>')
-    which = "test" if tested else "training"
-    kind = "matrix tall" if any(len(str(c)) > 4 for c in data.subject.classes) else "matrix"
-    lead = (
-        f"How many {which} rows of each label (line) are predicted as each class (column). "
-        "Shades are shares of the line."
-    )
-    body = (
-        f'<div class="scroll"><table class="{kind}"><caption class="unseen">{escape(lead)}'
-        f"</caption><thead><tr><td></td>{heads}</tr></thead><tbody>{''.join(lines)}</tbody>"
-        "</table></div>"
-    )
-    return Section("confusion", "Confusion matrix", lead, body)
-
-
-def _matrix_cell(count: int, share: float, right: bool) -> str:
-    if count == 0:
-        return "<td></td>"
     # The square root lets single errors show beside a full diagonal.
-    shade = max(1, int(np.ceil(_SHADES * float(np.sqrt(share)))))
-    return f'<td class="{"right" if right else "wrong"} shade-{shade}">{count:,}</td>'
+    shades = np.ceil(_SHADES * np.sqrt(share)).astype(int)
+    classes = [str(c) for c in data.subject.classes]
+    lines = [
+        Line(
+            str(label),
+            [Count(int(counts[i, c]), int(shades[i, c]), i == c) for c in range(data.k)],
+        )
+        for i, label in enumerate(labels)
+    ]
+    return Confusion(which, any(len(c) > 4 for c in classes), classes, lines)
 
 
-def _features(data: ReportData) -> Section | None:
+@dataclass(frozen=True)
+class Weights:
+    """The features of the largest weights of a class; `own` is its number."""
+
+    own: int
+    label: str
+    positive: Sequence[tuple[str, float]]
+    negative: Sequence[tuple[str, float]]
+
+
+@dataclass(frozen=True)
+class Features:
+    name: ClassVar[str] = "features"
+    title: ClassVar[str] = "Top features"
+    template: ClassVar[str] = "sections/features.html"
+
+    rows: Sequence[Weights]
+
+
+def _features(data: ReportData) -> Features | None:
     if not data.subject.is_linear:
         return None
-    if data.image_shape is not None:
-        return _weight_pictures(data, data.image_shape)
     of_class, feature, weight = largest_weights(data.subject, data.n_features, data.names)
     names = data.names.of(feature)
-    columns = [Column("label"), Column("for", "plain"), Column("against", "plain")]
-    rows = []
-    for c, name in enumerate(data.subject.classes):
-        sides = []
-        for sign in (1, -1):
-            chosen = np.flatnonzero((of_class == c) & (sign * weight > 0))
-            sides.append(Cell(_terms([(names[j], weight[j]) for j in chosen])))
-        rows.append(Row([Cell(label(name)), *sides], c))
-    lead = "The features of the largest weights: what speaks for each class, and what against it."
-    return Section("features", "Top features", lead, table("features-table", lead, columns, rows))
 
+    def terms(chosen: "NDArray[np.bool_]") -> list[tuple[str, float]]:
+        return [(str(names[j]), float(weight[j])) for j in np.flatnonzero(chosen)]
 
-def _terms(terms: list[tuple[str, Any]]) -> str:
-    items = "".join(
-        f"<li>{escape(cut(name, 40))} <b>{number(weight, 2)}</b></li>" for name, weight in terms
+    return Features(
+        [
+            Weights(
+                own=c,
+                label=str(label),
+                positive=terms((of_class == c) & (weight > 0)),
+                negative=terms((of_class == c) & (weight < 0)),
+            )
+            for c, label in enumerate(data.subject.classes)
+        ]
     )
-    return f'<ul class="values">{items}</ul>'
 
 
-def _weight_pictures(data: ReportData, image_shape: tuple[int, int]) -> Section:
+@dataclass(frozen=True)
+class Tile:
+    label: str
+    picture: Picture
+
+
+@dataclass(frozen=True)
+class WeightPictures:
+    name: ClassVar[str] = "features"
+    title: ClassVar[str] = "Weights"
+    template: ClassVar[str] = "sections/weights.html"
+
+    tiles: Sequence[Tile]
+
+
+def _weights(data: ReportData, image_shape: tuple[int, int]) -> WeightPictures | None:
+    if not data.subject.is_linear:
+        return None
     height, width = image_shape
-    figures = "".join(
-        f'<figure class="tile"><img class="weights" width="{4 * width}" height="{4 * height}" '
-        f'alt="weights of {escape(cut(name))}" '
-        f'src="{signed_picture(weight_picture(data.subject, c, image_shape))}">'
-        f"<figcaption>{label(name)}</figcaption></figure>"
-        for c, name in enumerate(data.subject.classes[:_PICTURED_CLASSES])
-    )
-    lead = (
-        "The weights of each class as a picture: blue pixels speak for the class, orange ones "
-        "against it."
-    )
-    return Section("features", "Weights", lead, f'<div class="tiles">{figures}</div>')
+    tiles = []
+    for c, label in enumerate(data.subject.classes[:_PICTURED_CLASSES]):
+        address = signed_picture(weight_picture(data.subject, c, image_shape))
+        tiles.append(Tile(str(label), Picture(address, 4 * width, 4 * height)))
+    return WeightPictures(tiles)
