@@ -78,7 +78,7 @@ def report(
     ...     os.path.getsize(path) > 10_000
     True
     """
-    for package in ("matplotlib", "jinja2"):
+    for package in ("matplotlib", "jinja2", "PIL"):
         require(package, extra="inspect", purpose="reports")
     if max_patterns < 1:
         raise ValueError(f"max_patterns has to be at least 1, not {max_patterns}")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polymargin.inspect._png import grey_picture
+from polymargin.inspect._pixels import grey_picture
 from polymargin.inspect._report_data import ReportData
 from polymargin.inspect._subject import take_row
 

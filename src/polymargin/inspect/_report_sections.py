@@ -11,7 +11,7 @@ from polymargin.inspect._features import largest_weights
 from polymargin.inspect._figures import draw_margins, plot_convergence
 from polymargin.inspect._page import Section
 from polymargin.inspect._pictures import weight_picture
-from polymargin.inspect._png import signed_picture
+from polymargin.inspect._pixels import signed_picture
 from polymargin.inspect._report_data import ReportData
 from polymargin.inspect._report_rows import Picture, find_examples
 from polymargin.inspect._report_tables import pairs, patterns, suspicious
