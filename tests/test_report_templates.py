@@ -5,11 +5,12 @@ import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import is_dataclass
 from html.parser import HTMLParser
-from typing import Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import pytest
 
-from polymargin.inspect import _page, _report_sections, _report_tables
+from polymargin.inspect import _templates
+from polymargin.inspect._report_page import Page
 from polymargin.inspect._svg import Svg
 from polymargin.inspect._text import visible
 
@@ -24,12 +25,6 @@ HOSTILE = [
     "\x00\x07\x1b[31m\x7f\x85\u2028\u2029\ud800\uffff",
     "\u202eright\u2066to\u200fleft",
     "long" + "_word" * 2000,
-]
-SECTIONS = [
-    value
-    for module in (_report_sections, _report_tables)
-    for value in vars(module).values()
-    if is_dataclass(value) and hasattr(value, "template")
 ]
 
 
@@ -67,8 +62,7 @@ def make(kind: Any, text: Callable[[], str]) -> Any:
     if kind is Svg:
         return Svg("<svg></svg>")
     if is_dataclass(kind) and isinstance(kind, type):
-        hints = get_type_hints(kind, include_extras=True)
-        return kind(**{n: make(t, text) for n, t in hints.items() if get_origin(t) is not ClassVar})
+        return kind(**{name: make(part, text) for name, part in get_type_hints(kind).items()})
     if get_origin(kind) in (types.UnionType, Union):
         return make(next(part for part in get_args(kind) if part is not types.NoneType), text)
     if get_origin(kind) is Literal:
@@ -80,17 +74,10 @@ def make(kind: Any, text: Callable[[], str]) -> Any:
     return {str: text, int: lambda: 3, float: lambda: -0.25, bool: lambda: True}[kind]()
 
 
-def test_a_template_for_each_section() -> None:
-    names = _page.make_environment().list_templates(extensions=["html"])
-    assert {section.template for section in SECTIONS} == {
-        name for name in names if name.startswith("sections/")
-    }
-
-
 @pytest.mark.parametrize("nasty", HOSTILE, ids=range(len(HOSTILE)))
 def test_hostile_text_is_shown_and_does_nothing(nasty: str, monkeypatch: Any) -> None:
-    environment = _page.make_environment()
-    monkeypatch.setattr(_page, "make_environment", lambda: environment)
+    environment = _templates.make_environment()
+    monkeypatch.setattr(_templates, "make_environment", lambda: environment)
     given: list[str] = []
 
     def numbered(text: str) -> Iterator[str]:
@@ -101,8 +88,7 @@ def test_hostile_text_is_shown_and_does_nothing(nasty: str, monkeypatch: Any) ->
     def page(text: str) -> str:
         given.clear()
         texts = numbered(text)
-        title = next(texts)
-        return _page.render(title, [make(section, lambda: next(texts)) for section in SECTIONS])
+        return _templates.render(make(Page, lambda: next(texts)))
 
     harmless, hostile = Outline(page("x")), page(nasty)
     outline = Outline(hostile)
@@ -119,7 +105,7 @@ def test_what_a_template_is_not_given_is_an_error() -> None:
     import jinja2
 
     with pytest.raises(jinja2.UndefinedError):
-        _page.make_environment().get_template("sections/margins.html").render()
+        _templates.make_environment().get_template("sections/margins.html").render()
 
 
 @pytest.mark.parametrize(
@@ -127,4 +113,4 @@ def test_what_a_template_is_not_given_is_an_error() -> None:
     [(-0.25, ".2f", "\N{MINUS SIGN}0.25"), (1e-7, ".1e", "1.0e-07"), (12345, ",", "12,345")],
 )
 def test_numbers(value: float, form: str, shown: str) -> None:
-    assert _page.number(value, form) == shown
+    assert _templates.number(value, form) == shown

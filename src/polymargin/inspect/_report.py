@@ -6,10 +6,10 @@ from typing import Any
 
 from polymargin._atomic import replacing
 from polymargin.errors import require
-from polymargin.inspect._page import render
 from polymargin.inspect._patterns import Ranking
 from polymargin.inspect._report_data import gather
-from polymargin.inspect._report_sections import make_sections
+from polymargin.inspect._report_page import make_page
+from polymargin.inspect._templates import render
 
 
 def report(
@@ -99,7 +99,6 @@ def report(
         max_patterns=max_patterns,
         n_features=n_features,
     )
-    title = title or f"{data.subject.machine.title}, {data.k} classes"
-    page = render(str(title), make_sections(data))
+    page = render(make_page(title, data))
     with replacing(path, "wb") as file:
         file.write(page.encode("utf-8"))

@@ -1,14 +1,14 @@
-"""The page of a report: templates with the data in their places."""
+"""The templates of a report, and the page with its data in their places."""
 
 import base64
 import hashlib
 import re
-from collections.abc import Sequence
 from importlib import resources
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any
 
 from polymargin._versions import version_of
 from polymargin.errors import require
+from polymargin.inspect._report_page import Page
 from polymargin.inspect._text import visible
 
 if TYPE_CHECKING:
@@ -17,31 +17,15 @@ if TYPE_CHECKING:
 _BREAK = re.compile(r"(?<=[._/:-])(?=\w)")
 
 
-class Section(Protocol):
-    """A part of the page: its name in addresses, its heading, and the template that shows it."""
-
-    name: ClassVar[str]
-    title: ClassVar[str]
-    template: ClassVar[str]
-
-
-def render(title: str, sections: Sequence[Section]) -> str:
+def render(page: Page) -> str:
     """The page as HTML."""
     files = resources.files("polymargin.inspect") / "templates"
     style, script = (
         (files / name).read_text(encoding="utf-8") for name in ("report.css", "report.js")
     )
-    return (
-        make_environment()
-        .get_template("report.html")
-        .render(
-            title=title,
-            sections=sections,
-            style=style,
-            script=script,
-            version=version_of("polymargin") or "",
-        )
-    )
+    template = make_environment().get_template("report.html")
+    version = version_of("polymargin") or ""
+    return template.render(page=page, style=style, script=script, version=version)
 
 
 def make_environment() -> "Environment":
