@@ -75,6 +75,48 @@ def test_constant_features_become_zero(kind: str) -> None:
         assert not np.any((scaled.toarray() if sparse.issparse(scaled) else scaled)[:, 0])
 
 
+@pytest.mark.parametrize("kind", PEERS)
+@pytest.mark.parametrize(("dtype", "least"), [(np.float32, 1e-7), (np.float64, 1e-16)])
+def test_features_of_tiny_values_are_scaled_too(kind: str, dtype: Any, least: float) -> None:
+    X = np.array([[0.0], [least], [2 * least]], dtype)
+    middle = {"minmax": (0.5, 1), "maxabs": (0.5, 1), "standard": (0, np.sqrt(1.5))}[kind]
+    for rows in (X, sparse.csr_array(X)):
+        scaled = Scaler(kind).fit_transform(rows)
+        scaled = scaled.toarray() if sparse.issparse(scaled) else scaled
+        np.testing.assert_allclose(scaled[1:, 0], middle, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["minmax", "standard"])
+def test_constant_features_stay_zero_in_other_rows(kind: str) -> None:
+    scaler = Scaler(kind).fit([[5.0, 1.0], [5.0, 2.0]])
+    assert scaler.transform([[9.0, 1.5]])[0, 0] == 0
+
+
+def test_a_small_part_of_large_values_has_variance_one() -> None:
+    X = 1.7e9 + np.random.default_rng(0).random((200_000, 1)) / 100
+    np.testing.assert_allclose(Scaler("standard").fit_transform(X).std(), 1, rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("kind", ["minmax", "standard"])
+def test_features_beyond_double_precision_are_named(kind: str) -> None:
+    scaler = Scaler(kind).fit([[1.0, 2.0], [3.0, 4.0]])
+    factor = scaler.factor_.copy()
+    for _ in range(2):
+        with pytest.raises(ValueError, match="Feature 1 cannot be scaled in float64"):
+            scaler.partial_fit([[1.0, -1.7e308], [2.0, 1.7e308]])
+    np.testing.assert_array_equal(scaler.factor_, factor)
+    scaler.partial_fit([[1.0, 2.0], [3.0, 4.0]])  # what was refused does not count
+    np.testing.assert_allclose(scaler.factor_, factor)
+
+
+def test_another_kind_starts_again() -> None:
+    scaler = Scaler("minmax").fit([[1.0], [2.0]]).set_params(kind="standard")
+    with pytest.raises(ValueError, match="learnt 'minmax' so far .* with 'standard'"):
+        scaler.partial_fit([[1.0], [2.0]])
+    assert scaler.fit([[1.0], [3.0]]).offset_ == 2
+
+
 def test_too_wide_for_an_array_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("polymargin.preprocessing._DENSE_BYTES", 100)
     X = sparse.csr_array(np.arange(1.0, 41.0).reshape(8, 5))

@@ -2,9 +2,9 @@
 
 import base64
 import hashlib
+import io
 import re
 import sys
-import zlib
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -19,16 +19,17 @@ from sklearn.pipeline import make_pipeline
 from polymargin import KernelSVM, LinearSVM
 from polymargin.errors import MissingPackageError
 from polymargin.inspect import report
-from polymargin.inspect._png import grey_picture, signed_picture
+from polymargin.inspect._pixels import grey_picture, signed_picture
 from polymargin.inspect._text import visible
 
+pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")
 
 NASTY = [
     "<script>alert(1)</script>",
     "</script><img src=x onerror=alert(2)>",
     "\"quoted\" & 'single'",
-    "line\u2028separator",
+    "line\u2028separator \u202eright to left",
     "lone \ud800 surrogate",
     "control \x00\x07\x1b[31m",
     "$style $$ ${script} $\\alpha$",
@@ -94,6 +95,16 @@ def test_text_from_data_makes_no_elements(nasty: str) -> None:
     assert "control ␀␇␛[31m" in page.text
     assert "lone \ufffd surrogate" in page.text
     assert "\u2028" not in nasty
+
+
+def test_text_that_claims_to_be_html_is_text(tmp_path: Path) -> None:
+    markup = pytest.importorskip("markupsafe").Markup
+    X, y = load_iris(return_X_y=True)
+    y = np.array([markup("<u>a</u>"), markup("<u>b</u>"), "c"], dtype=object)[y]
+    model = LinearSVM("cs", random_state=0).fit(X, y)
+    names = [markup(f"<u>{j}</u>") for j in range(4)]
+    page = write(tmp_path / "u.html", model, X, y, title=markup("<u>"), feature_names=names)
+    assert Page(page).all("u") == []
 
 
 def test_long_texts_are_cut(nasty: str) -> None:
@@ -220,20 +231,19 @@ def test_pictures(tmp_path: Path) -> None:
         report(model, X, y, tmp_path / "digits.html", image_shape=(7, 8))
 
 
-def png(address: str) -> tuple[int, int, bytes]:
-    data = base64.b64decode(address.removeprefix("data:image/png;base64,"))
-    width, height = (int.from_bytes(data[i : i + 4], "big") for i in (16, 20))
-    start = data.index(b"IDAT") + 4
-    size = int.from_bytes(data[start - 8 : start - 4], "big")
-    return width, height, zlib.decompress(data[start : start + size])
+def decoded(address: str) -> Any:
+    image = pytest.importorskip("PIL.Image")
+    content = base64.b64decode(address.removeprefix("data:image/png;base64,"))
+    return np.asarray(image.open(io.BytesIO(content), formats=["PNG"]))
 
 
 def test_png_of_pixels() -> None:
-    width, height, lines = png(grey_picture([[0.0, 1.0, 0.5], [2.0, -1.0, 0.0]], 0.0, 1.0))
-    assert (width, height) == (3, 2)
-    assert lines == bytes([0, 255, 0, 128, 0, 0, 255, 255])
-    _, _, lines = png(signed_picture([[1.0, -0.5, 0.0]]))
-    assert [lines[4], lines[8], lines[12]] == [255, 128, 0]
+    grey = decoded(grey_picture([[0.0, 1.0, 0.5], [2.0, -1.0, 0.0]], 0.0, 1.0))
+    np.testing.assert_array_equal(grey, [[255, 0, 128], [0, 255, 255]])
+    signed = decoded(signed_picture([[1.0, -0.5, 0.0]]))
+    assert signed.shape == (1, 3, 4)
+    assert signed[0, :2].tolist() == [[11, 110, 153, 255], [200, 85, 61, 128]]
+    assert signed[0, 2, 3] == 0
 
 
 def test_words_of_hashed_text(tmp_path: Path) -> None:
@@ -274,11 +284,14 @@ def test_bad_arguments(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_missing_package_is_named(monkeypatch: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("package", ["PIL", "jinja2", "matplotlib"])
+def test_missing_package_is_named(package: str, monkeypatch: Any, tmp_path: Path) -> None:
     iris = load_iris()
     model = LinearSVM(random_state=0).fit(iris.data, iris.target)
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(MissingPackageError, match=r"pip install 'polymargin\[inspect\]'"):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(
+        MissingPackageError, match=rf"{package}: pip install 'polymargin\[inspect\]'"
+    ):
         report(model, iris.data, iris.target, tmp_path / "out.html")
 
 

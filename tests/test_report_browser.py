@@ -10,6 +10,7 @@ from test_report import NASTY, nasty_model
 
 from polymargin.inspect import report
 
+pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -77,6 +78,19 @@ def test_text_from_data_is_text(open_page: Any) -> None:
     assert page.title() == NASTY[0]
     assert "</script><img src=x onerror=alert(2)>" in page.locator("main").inner_text()
     assert page.locator("img").count() == 0
+
+
+def test_marks_of_direction_turn_no_other_text(open_page: Any) -> None:
+    """Each stands in an element whose text is ordered by itself: isolated, or no inline one."""
+    styles = open_page().evaluate(
+        """() => Array.from(document.querySelectorAll("body :not(script)"))
+          .filter((element) => Array.from(element.childNodes).some(
+            (node) => node.nodeType === Node.TEXT_NODE && node.data.includes("\\u202e")))
+          .map((element) => getComputedStyle(element))
+          .map((style) => [style.display, style.unicodeBidi])"""
+    )
+    assert styles
+    assert [style for style in styles if style == ["inline", "normal"]] == []
 
 
 def test_numbers_sort_both_ways(open_page: Any) -> None:

@@ -1,13 +1,14 @@
 """What turns columns into numbers and numbers into numbers of like size, stored with the model."""
 
-from dataclasses import dataclass
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
+from sklearn.utils.sparsefuncs import min_max_axis
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from polymargin.errors import DataError
@@ -101,23 +102,31 @@ class Scaler(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self._learn(X)
 
     def _learn(self, X: Any) -> "Self":
-        seen: _Ranges | None = getattr(self, "_seen", None)
-        X = validate_data(self, X, accept_sparse="csr", dtype=_FLOATS, reset=seen is None)
-        ranges = _Ranges.of(X) if seen is None else seen.with_others(_Ranges.of(X))
-        offset, width = ranges.low, ranges.high - ranges.low
-        if self.kind == "maxabs":
-            offset = np.zeros_like(offset)
-            width = np.maximum(np.abs(ranges.low), np.abs(ranges.high))
-        elif self.kind == "standard":
-            offset, width = ranges.mean, np.where(width > 0, np.sqrt(ranges.variance), 0.0)
-        with np.errstate(divide="ignore", over="ignore"):
-            factor = np.where(width > 0, 1 / width, 0.0 if self.kind != "maxabs" else 1.0)
-        if not np.all(np.isfinite(factor) & np.isfinite(offset)):
-            j = int(np.flatnonzero(~(np.isfinite(factor) & np.isfinite(offset)))[0])
+        before: _Seen | None = getattr(self, "_seen", None)
+        X = validate_data(self, X, accept_sparse="csr", dtype=_FLOATS, reset=before is None)
+        seen = _Seen(self.kind) if before is None else deepcopy(before)  # for errors leave it alone
+        if seen.kind != self.kind:
             raise ValueError(
-                f"Feature {j} cannot be scaled in float64: its values differ by {width[j]:g}."
+                f"partial_fit has learnt {seen.kind!r} so far and cannot go on with {self.kind!r}; "
+                "fit starts again."
             )
-        self._seen = ranges
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            seen.add(X)
+            offset, width = seen.low, seen.high - seen.low
+            if self.kind == "maxabs":
+                offset = np.zeros_like(offset)
+                width = np.maximum(np.abs(seen.low), np.abs(seen.high))
+            elif self.kind == "standard":
+                offset, width = seen.mean, np.where(width > 0, seen.deviation, 0.0)
+            factor = np.where(width > 0, 1 / width, 0.0 if self.kind != "maxabs" else 1.0)
+        unfit = np.flatnonzero(~np.isfinite(factor) | ~np.isfinite(offset) | ~np.isfinite(width))
+        if len(unfit):
+            j = int(unfit[0])
+            raise ValueError(
+                f"Feature {j} cannot be scaled in float64: its values are from {seen.low[j]:g} to "
+                f"{seen.high[j]:g}."
+            )
+        self._seen = seen
         self.offset_: NDArray[np.float64] = offset
         self.factor_: NDArray[np.float64] = factor
         return self
@@ -161,40 +170,39 @@ class Scaler(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(input_features, dtype=object)
 
 
-@dataclass(frozen=True)
-class _Ranges:
-    """What rows say of each feature."""
+class _Seen:
+    """What all rows so far say of each feature, kept by scikit-learn's scalers.
 
-    n: int
-    low: "NDArray[np.float64]"
-    high: "NDArray[np.float64]"
-    mean: "NDArray[np.float64]"
-    variance: "NDArray[np.float64]"
+    Only what they count is used, not their scaling: they leave features that hardly vary as they
+    are, and take sparse rows only where nothing is shifted.
+    """
 
-    @classmethod
-    def of(cls, X: Any) -> "_Ranges":
-        if sparse.issparse(X):
-            low, high = min_max_axis(X, axis=0)
-            mean, variance = mean_variance_axis(X.astype(np.float64), axis=0)
-        else:
-            low, high = X.min(axis=0), X.max(axis=0)
-            mean, variance = X.mean(axis=0, dtype=np.float64), X.var(axis=0, dtype=np.float64)
-        return cls(X.shape[0], low.astype(np.float64), high.astype(np.float64), mean, variance)
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self._ends = MinMaxScaler()
+        self._moments = StandardScaler(with_mean=False)
 
-    def with_others(self, other: "_Ranges") -> "_Ranges":
-        """Of both sets of rows together."""
-        n = self.n + other.n
-        share = other.n / n
-        distance = other.mean - self.mean
-        return _Ranges(
-            n,
-            np.minimum(self.low, other.low),
-            np.maximum(self.high, other.high),
-            self.mean + share * distance,
-            (1 - share) * self.variance
-            + share * other.variance
-            + share * (1 - share) * distance**2,
-        )
+    def add(self, X: Any) -> None:
+        is_sparse = sparse.issparse(X)
+        self._ends.partial_fit(np.stack(min_max_axis(X, axis=0)) if is_sparse else X)
+        if self.kind == "standard":
+            self._moments.partial_fit(X.astype(np.float64, copy=False) if is_sparse else X)
+
+    @property
+    def low(self) -> "NDArray[np.float64]":
+        return np.asarray(self._ends.data_min_, np.float64)
+
+    @property
+    def high(self) -> "NDArray[np.float64]":
+        return np.asarray(self._ends.data_max_, np.float64)
+
+    @property
+    def mean(self) -> "NDArray[np.float64]":
+        return np.asarray(self._moments.mean_, np.float64)
+
+    @property
+    def deviation(self) -> "NDArray[np.float64]":
+        return np.sqrt(np.asarray(self._moments.var_, np.float64))
 
 
 class ColumnEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]

@@ -1,22 +1,15 @@
 """One HTML file that shows all there is to see."""
 
-import base64
-import hashlib
 import os
 from collections.abc import Sequence
-from importlib import resources
-from string import Template
 from typing import Any
 
 from polymargin._atomic import replacing
-from polymargin._versions import version_of
 from polymargin.errors import require
-from polymargin.inspect._html import escape
 from polymargin.inspect._patterns import Ranking
-from polymargin.inspect._report_data import ReportData, gather
-from polymargin.inspect._report_sections import sections
-from polymargin.inspect._report_tables import Section
-from polymargin.inspect._text import visible
+from polymargin.inspect._report_data import gather
+from polymargin.inspect._report_page import make_page
+from polymargin.inspect._templates import render
 
 
 def report(
@@ -85,7 +78,8 @@ def report(
     ...     os.path.getsize(path) > 10_000
     True
     """
-    require("matplotlib", extra="inspect", purpose="reports")
+    for package in ("matplotlib", "jinja2", "PIL"):
+        require(package, extra="inspect", purpose="reports")
     if max_patterns < 1:
         raise ValueError(f"max_patterns has to be at least 1, not {max_patterns}")
     if (X_test is None) != (y_test is None):
@@ -105,48 +99,6 @@ def report(
         max_patterns=max_patterns,
         n_features=n_features,
     )
-    page = render(title or f"{data.subject.machine.title}, {data.k} classes", data)
+    page = render(make_page(title, data))
     with replacing(path, "wb") as file:
         file.write(page.encode("utf-8"))
-
-
-def render(title: str, data: ReportData) -> str:
-    """The page."""
-    files = resources.files("polymargin.inspect")
-    style, script, page = (
-        (files / name).read_text(encoding="utf-8")
-        for name in ("report.css", "report.js", "report.html")
-    )
-    parts = [part for part in sections(data) if part is not None]
-    return Template(page).substitute(
-        policy=_policy(style, script),
-        title=escape(title),
-        style=style,
-        script=script,
-        version=escape(visible(version_of("polymargin") or "")),
-        navigation="\n".join(
-            f'<li><a href="#{part.name}">{escape(part.title)}</a></li>' for part in parts
-        ),
-        sections="\n".join(_section(part) for part in parts),
-    )
-
-
-def _policy(style: str, script: str) -> str:
-    """Only the style and the script of the report, pictures only from the file itself."""
-    return (
-        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
-        "img-src data:; base-uri 'none'; form-action 'none'"
-    )
-
-
-def _hash(content: str) -> str:
-    digest = hashlib.sha256(content.encode("utf-8")).digest()
-    return "sha256-" + base64.b64encode(digest).decode("ascii")
-
-
-def _section(part: Section) -> str:
-    return (
-        f'<section id="{part.name}" aria-labelledby="{part.name}-title">'
-        f'<h2 id="{part.name}-title">{escape(part.title)}</h2>'
-        f'<p class="lead">{part.lead}</p>\n{part.body}</section>'
-    )

@@ -3,17 +3,19 @@
 import io
 import re
 import warnings
-from typing import Any
+from typing import Any, NewType
 from xml.etree import ElementTree
 
 from polymargin.errors import require
+
+Svg = NewType("Svg", str)  # an element made here, which a page may hold as it is
 
 _SVG, _LINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 _REFERENCE = re.compile(r"url\(#([^)]+)\)")
 _FONT_SIZE = re.compile(r"([\d.]+)px")
 
 
-def inline_svg(figure: Any, name: str, description: str) -> str:
+def inline_svg(figure: Any, name: str, description: str) -> Svg:
     """The figure as an SVG element.
 
     The page forbids style attributes, so they become attributes of their own; ids start with
@@ -40,7 +42,7 @@ def inline_svg(figure: Any, name: str, description: str) -> str:
     root.attrib |= {"class": "figure", "role": "img", "aria-label": description}
     ElementTree.register_namespace("", _SVG)
     ElementTree.register_namespace("xlink", _LINK)
-    return ElementTree.tostring(root, encoding="unicode")
+    return Svg(ElementTree.tostring(root, encoding="unicode"))
 
 
 def _references(root: ElementTree.Element) -> set[str]:
