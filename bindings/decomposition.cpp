@@ -32,6 +32,24 @@ struct DecompositionOptions {
     std::uint64_t seed = 0;
     std::size_t cache_bytes = 0;
 
+    template <class Visit>
+    static void fields(Visit&& visit) {
+        visit("solver", &DecompositionOptions::solver);
+        visit("tol", &DecompositionOptions::tol);
+        visit("max_iter", &DecompositionOptions::max_iter);
+        visit("stopping", &DecompositionOptions::stopping);
+        visit("has_gap", &DecompositionOptions::has_gap);
+        visit("shrinking", &DecompositionOptions::shrinking);
+        visit("record_passes", &DecompositionOptions::record_passes);
+        visit("selection", &DecompositionOptions::selection);
+        visit("active_set", &DecompositionOptions::active_set);
+        visit("cooling", &DecompositionOptions::cooling);
+        visit("cached", &DecompositionOptions::cached);
+        visit("block_tol", &DecompositionOptions::block_tol);
+        visit("seed", &DecompositionOptions::seed);
+        visit("cache_bytes", &DecompositionOptions::cache_bytes);
+    }
+
     Goal goal() const {
         if (stopping != "gap" && stopping != "kkt") {
             throw nb::value_error("stopping is 'gap' or 'kkt'");
@@ -194,22 +212,7 @@ TwoVariables two_variables(const Pair& g, const std::array<Pair, 2>& Q) {
 }  // namespace
 
 void bind_decomposition(nb::module_& module) {
-    nb::class_<DecompositionOptions>(module, "DecompositionOptions")
-        .def(nb::init<>())
-        .def_rw("solver", &DecompositionOptions::solver)
-        .def_rw("tol", &DecompositionOptions::tol)
-        .def_rw("max_iter", &DecompositionOptions::max_iter)
-        .def_rw("stopping", &DecompositionOptions::stopping)
-        .def_rw("has_gap", &DecompositionOptions::has_gap)
-        .def_rw("shrinking", &DecompositionOptions::shrinking)
-        .def_rw("selection", &DecompositionOptions::selection)
-        .def_rw("cooling", &DecompositionOptions::cooling)
-        .def_rw("active_set", &DecompositionOptions::active_set)
-        .def_rw("cached", &DecompositionOptions::cached)
-        .def_rw("block_tol", &DecompositionOptions::block_tol)
-        .def_rw("record_passes", &DecompositionOptions::record_passes)
-        .def_rw("seed", &DecompositionOptions::seed)
-        .def_rw("cache_bytes", &DecompositionOptions::cache_bytes);
+    bind_options<DecompositionOptions>(module, "DecompositionOptions");
     nb::class_<DecompositionResult>(module, "DecompositionResult")
         .def_ro("duals", &DecompositionResult::duals)
         .def_ro("history", &DecompositionResult::history)

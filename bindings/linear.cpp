@@ -65,35 +65,7 @@ LinearResult train_linear(const Rows& rows, const Vector<std::int32_t>& labels,
 
 void bind_linear(nb::module_& module) {
     module.def("relative_gap", &relative_gap, nb::arg("primal"), nb::arg("dual"));
-    nb::class_<Options>(module, "LinearOptions")
-        .def(nb::init<>())
-        .def_rw("fit_intercept", &Options::fit_intercept)
-        .def_rw("tol", &Options::tol)
-        .def_rw("max_iter", &Options::max_iter)
-        .def_rw("stopping", &Options::stopping)
-        .def_rw("block_solver", &Options::block_solver)
-        .def_rw("block_tol", &Options::block_tol)
-        .def_rw("block_max_iter", &Options::block_max_iter)
-        .def_rw("shrinking", &Options::shrinking)
-        .def_rw("class_lists", &Options::class_lists)
-        .def_rw("second_order", &Options::second_order)
-        .def_rw("record_passes", &Options::record_passes)
-        .def_rw("seed", &Options::seed)
-        .def_rw("n_threads", &Options::n_threads)
-        .def_rw("shared_from", &Options::shared_from)
-        .def("__getstate__",
-             [](const Options& o) {
-                 return std::tuple(o.fit_intercept, o.tol, o.max_iter, o.stopping, o.block_solver,
-                                   o.block_tol, o.block_max_iter, o.shrinking, o.seed, o.n_threads);
-             })
-        .def("__setstate__",
-             [](Options& o, const std::tuple<bool, double, std::int64_t, std::string, std::string,
-                                             double, int, bool, std::uint64_t, int>& state) {
-                 new (&o) Options;
-                 std::tie(o.fit_intercept, o.tol, o.max_iter, o.stopping, o.block_solver,
-                          o.block_tol, o.block_max_iter, o.shrinking, o.seed, o.n_threads) = state;
-             });
-
+    bind_options<Options>(module, "LinearOptions");
     nb::class_<LinearResult>(module, "LinearResult")
         .def_ro("coef", &LinearResult::coef)
         .def_ro("intercept", &LinearResult::intercept)

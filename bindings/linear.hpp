@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "machine.hpp"
+#include "options.hpp"
 #include "polymargin/linear/train.hpp"
 #include "rows.hpp"
 
@@ -35,6 +36,24 @@ struct Options {
     std::uint64_t seed = 0;
     int n_threads = 1;
     double shared_from = LinearOptions{}.shared_from;
+
+    template <class Visit>
+    static void fields(Visit&& visit) {
+        visit("fit_intercept", &Options::fit_intercept);
+        visit("tol", &Options::tol);
+        visit("max_iter", &Options::max_iter);
+        visit("stopping", &Options::stopping);
+        visit("block_solver", &Options::block_solver);
+        visit("block_tol", &Options::block_tol);
+        visit("block_max_iter", &Options::block_max_iter);
+        visit("shrinking", &Options::shrinking);
+        visit("class_lists", &Options::class_lists);
+        visit("second_order", &Options::second_order);
+        visit("record_passes", &Options::record_passes);
+        visit("seed", &Options::seed);
+        visit("n_threads", &Options::n_threads);
+        visit("shared_from", &Options::shared_from);
+    }
 
     LinearOptions for_machine(const Machine& machine) const {
         const BlockSolverInfo* info = find_block_solver(block_solver);

@@ -80,13 +80,14 @@ public:
         const nb::object matrix =
             std::visit([](const auto& weights) -> nb::object { return to_numpy(weights.packed()); },
                        weights_);
-        return nb::make_tuple(features_, k_, machine_, options_, n_seen_, matrix);
+        return nb::make_tuple(features_, k_, machine_, options_state(options_), n_seen_, matrix);
     }
 
     static LinearStream restored(const nb::tuple& state) {
         const nb::object matrix = state[5];
         LinearStream stream(nb::cast<std::size_t>(state[0]), nb::cast<int>(state[1]),
-                            nb::cast<std::string>(state[2]), nb::cast<Options>(state[3]),
+                            nb::cast<std::string>(state[2]),
+                            options_from<Options>(nb::cast<nb::dict>(state[3])),
                             matrix.attr("dtype"));
         stream.n_seen_ = nb::cast<std::size_t>(state[4]);
         std::visit(

@@ -90,6 +90,10 @@ class LinearOptions:
     n_threads: int  # 1
     shared_from: float  # 1e7; number of dual variables from which threads share a sweep
     def __init__(self) -> None: ...
+    def state(self) -> dict[str, Any]:
+        """All of them by name."""
+    @staticmethod
+    def fields() -> list[str]: ...
 
 class LinearResult:
     coef: Floats  # (k, d) view of the solver's own (d + 1, padded k) matrix; centred when zero-sum
@@ -249,6 +253,10 @@ class DecompositionOptions:
     seed: int
     cache_bytes: int  # of kernel rows; two are always kept
     def __init__(self) -> None: ...
+    def state(self) -> dict[str, Any]:
+        """All of them by name."""
+    @staticmethod
+    def fields() -> list[str]: ...
 
 class DecompositionResult:
     duals: Duals

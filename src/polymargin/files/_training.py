@@ -1,5 +1,6 @@
 """What a fit leaves behind to be read or gone on from: certificate, dual variables, stream."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,11 +18,24 @@ if TYPE_CHECKING:
 
 _HISTORY = np.dtype(RECORD)
 _RECORD = ("epoch", "seconds", "primal", "dual", "gap", "violation", "active")  # as stored
-# Options of a stream that are not its machine; threads are counted anew.
-_STREAM_FLAGS = ("fit_intercept", "shrinking")
-_STREAM_COUNTS = ("max_iter", "block_max_iter", "seed")
-_STREAM_NUMBERS = ("tol", "block_tol")
-_STREAM_TEXTS = ("stopping", "block_solver")
+# Options of the core that a file keeps for a stream; of which type they are, the core tells.
+_STREAM_OPTIONS = (
+    "fit_intercept",
+    "tol",
+    "max_iter",
+    "stopping",
+    "block_solver",
+    "block_tol",
+    "block_max_iter",
+    "shrinking",
+    "seed",
+)
+_READERS: dict[type, Callable[[Fields, str], Any]] = {
+    bool: Fields.flag,
+    int: Fields.count,
+    float: Fields.finite,
+    str: Fields.text,
+}
 
 AUTO_BYTES = 64 << 20  # of dual variables that are stored without being asked for
 
@@ -138,13 +152,7 @@ def put_stream(stream: Any) -> tuple[dict[str, Any], Arrays]:
     """The weights of a stream before they are centred, and its options."""
     _, k, machine, options, n_seen, weights = stream.__getstate__()
     fields = {"machine": machine, "n_seen": int(n_seen)}
-    for names, kind in (
-        (_STREAM_FLAGS, bool),
-        (_STREAM_COUNTS, int),
-        (_STREAM_NUMBERS, float),
-        (_STREAM_TEXTS, str),
-    ):
-        fields |= {name: kind(getattr(options, name)) for name in names}
+    fields |= {name: options[name] for name in _STREAM_OPTIONS}
     return fields, {"weights": weights.reshape(-1, k)}
 
 
@@ -153,14 +161,9 @@ def take_stream(fields: Fields, tensors: Tensors, model: Any) -> Any:
     machine = known_machine(fields.text("machine"))
     options = core.LinearOptions()
     try:
-        for names, read in (
-            (_STREAM_FLAGS, fields.flag),
-            (_STREAM_COUNTS, fields.count),
-            (_STREAM_NUMBERS, fields.finite),
-            (_STREAM_TEXTS, fields.text),
-        ):
-            for name in names:
-                setattr(options, name, read(name))
+        for name in _STREAM_OPTIONS:
+            read = _READERS[type(getattr(options, name))]
+            setattr(options, name, read(fields, name))
     except TypeError:
         raise ModelFileError(f"{fields.place}: an option is out of range") from None
     if options.block_solver not in find_machine(machine).block_solvers:
@@ -173,6 +176,6 @@ def take_stream(fields: Fields, tensors: Tensors, model: Any) -> Any:
     if not np.all(np.isfinite(weights)):
         raise ModelFileError("the weights of the stream hold NaN or infinity")
     stream = core.LinearStream.__new__(core.LinearStream)
-    state = (d, k, machine, options, fields.count("n_seen"), weights.reshape(-1))
+    state = (d, k, machine, options.state(), fields.count("n_seen"), weights.reshape(-1))
     stream.__setstate__(state)  # type: ignore[attr-defined]
     return stream
