@@ -19,8 +19,11 @@ from polymargin.fit import (
     held_interrupts,
     open_display,
 )
+from polymargin.kernel._active import ActiveExamples
 from polymargin.kernel._decomposition import Decomposer, KernelRows
-from polymargin.kernel._processor import Processor, negative_part
+from polymargin.kernel._indefinite import negative_part
+from polymargin.kernel._problem import KernelProblem
+from polymargin.kernel._processor import Processor
 from polymargin.kernel._working_sets import Goal, Progress, WorkingSets
 from polymargin.solvers import Blocks, Decomposition
 
@@ -91,25 +94,29 @@ def train_kernel(
         rows = KernelRows(kernel, points, diagonal, n_threads)
         loop = Decomposer(problem, machine, rows, options, goal, warm, seed, cache_bytes)
     else:
+        n_classes = len(problem.classes)
         core_options = core.LinearOptions()
         core_options.seed = seed
         core_options.tol = goal.tol
-        core_options.n_threads = n_threads
         block_solver.apply(core_options)
-        dual = core.KernelDual(
+        solver = core.WorkingSetSolver(
             problem.labels,
             problem.upper,
-            len(problem.classes),
+            n_classes,
             machine.name,
             np.maximum(diagonal, 0),
             core_options,
             warm,
         )
-        device = Processor(dual, kernel, points, diagonal, cache_bytes, n_threads)
-        shape = (len(problem.labels), len(problem.classes))
+        kernel_problem = KernelProblem(
+            kernel, points, diagonal, problem.labels, problem.upper, n_classes, machine
+        )
+        device = Processor.open(kernel_problem, cache_bytes, n_threads)
+        examples = ActiveExamples(solver, device, len(points))
+        shape = (len(points), n_classes)
         precision = float(np.finfo(points.dtype).eps)
         is_warm = warm is not None
-        loop = WorkingSets(device, goal, options, shape, kernel.is_positive, precision, is_warm)
+        loop = WorkingSets(examples, goal, options, shape, kernel.is_positive, precision, is_warm)
     if not kernel.is_positive:
         loop.progress.negative = negative_part(diagonal)  # an eigenvalue of a single example
     exception: BaseException | None = None
