@@ -9,8 +9,11 @@ from kernel_helpers import make_problem, make_solver, open_examples
 from numpy.typing import NDArray
 from numpy_device import NumpyDevice
 
+from polymargin import Blocks, core
 from polymargin.core import WorkingSetSolver
+from polymargin.fit import Interrupts
 from polymargin.kernel._problem import KernelProblem
+from polymargin.kernel._working_sets import Goal, WorkingSets
 
 DTYPES = (np.float32, np.float64)
 # No row fits, some do, all do.
@@ -160,3 +163,78 @@ def test_a_part_of_the_cache_costs_what_it_takes(dtype: Any, crowd: tuple[Any, A
         opened = DEVICES["processor"].open(problem, cache_bytes, 1)
         cost = problem.kernel.cost(problem.points)
         assert opened.recompute_cost(100) == (0 if free else cost)
+
+
+# What is refused
+
+
+def test_shapes_and_types_are_checked(crowd: tuple[Any, Any]) -> None:
+    problem = make_problem("ww", *crowd)
+    solver, some = make_solver(problem), np.arange(3)
+    gram, scores = np.eye(3), np.zeros((3, 4))
+    for wrong in (np.zeros((4, 3)), np.zeros((3, 5)), np.zeros((2, 4))):
+        with pytest.raises(ValueError, match="scores need a row per example"):
+            solver.solve(some, gram, wrong, 0.1, 1)
+    with pytest.raises(ValueError, match="Gram matrix needs a row and a column"):
+        solver.solve(some, np.eye(2), scores, 0.1, 1)
+    with pytest.raises(TypeError):
+        solver.solve(some, gram, scores.astype(np.float32), 0.1, 1)
+    with pytest.raises(ValueError, match="index is out of range"):
+        solver.betas(np.array([300]))
+    with pytest.raises(ValueError, match="part belongs to other examples"):
+        solver.absorb(solver.part(some), np.arange(4))
+
+
+def test_changes_have_to_fit_the_scores(crowd: tuple[Any, Any]) -> None:
+    solver, some = make_solver(make_problem("ww", *crowd)), np.arange(5)
+    changes, visits = solver.solve(some, np.eye(5), np.zeros((5, 4)), 0.1, 1)
+    assert visits == 5
+    assert changes.examples.tolist() == some.tolist()
+    scores, kernel = np.zeros((4, 6)), np.ones((5, 6))
+    core.add_scores(scores, changes, some, kernel, some)
+    np.testing.assert_allclose(scores.sum(axis=0), 0, atol=1e-12)
+    with pytest.raises(ValueError, match="columns beyond the last example"):
+        core.add_scores(scores, changes, some, kernel, some, 1)
+    with pytest.raises(ValueError, match="one row is needed per change"):
+        core.add_scores(scores, changes, some, kernel, some[:4])
+    with pytest.raises(ValueError, match="more classes than the scores"):
+        core.add_scores(scores[:2], changes, some, kernel, some)
+    with pytest.raises(TypeError):
+        core.add_scores(scores.T, changes, some, kernel, some)
+
+
+# The loop
+
+
+def solved(kind: Any, machine: str, rows: tuple[Any, Any], by_gap: bool = True) -> WorkingSets:
+    problem = make_problem(machine, *rows)
+    goal, options = Goal(1e-6, 10**6, by_gap), Blocks(size=32)
+    shape = (len(problem), problem.n_classes)
+    loop = WorkingSets(
+        open_examples(kind, problem), goal, options, shape, True, 2.2e-16, is_warm=False
+    )
+    loop.run(Interrupts(), lambda check: False)
+    return loop
+
+
+def test_all_devices_reach_the_optimum(machine: str, clusters: tuple[Any, Any]) -> None:
+    loops = [solved(kind, machine, clusters) for kind in DEVICES.values()]
+    for loop in loops:
+        assert loop.progress.converged
+        assert loop.progress.gap <= 1e-6
+        # Some were set aside on the way, all are back at the end.
+        active = [check.active for check in loop.progress.history]
+        assert min(active) < 500
+        assert active[-1] == 500
+    ours, theirs = (loop.progress for loop in loops)
+    assert ours.primal == pytest.approx(theirs.primal, rel=1e-6)
+    assert ours.dual == pytest.approx(theirs.dual, rel=1e-6)
+
+
+@pytest.mark.parametrize("machine", ["ww", "cs", "llw"])
+def test_violations_end_a_fit_on_every_device(
+    device: Any, machine: str, clusters: tuple[Any, Any]
+) -> None:
+    loop = solved(device, machine, clusters, by_gap=False)
+    assert loop.progress.converged
+    assert loop.progress.violation <= 1e-6

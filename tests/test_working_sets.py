@@ -1,4 +1,4 @@
-"""The loop of working sets, on examples that answer by a script and on those of devices."""
+"""The loop of working sets, on examples that answer by a script."""
 
 from collections.abc import Callable, Iterable
 from itertools import chain, repeat
@@ -7,8 +7,6 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from conftest import DEVICES
-from kernel_helpers import make_problem, open_examples
 from numpy.typing import NDArray
 
 from polymargin import Blocks
@@ -474,47 +472,3 @@ def test_interrupts_bring_back_those_aside_if_there_is_time(
         run(loop, interrupts=Pending(after, is_urgent))
     history = loop.progress.history
     assert (len(history), history[-1].active, len(script.called("grow"))) == end
-
-
-# On devices
-
-
-def solved(kind: Any, machine: str, problem: tuple[Any, Any], **given: Any) -> WorkingSets:
-    examples = open_examples(kind, make_problem(machine, *problem))
-    goal = Goal(1e-6, 10**6, given.pop("by_gap", True))
-    options = Blocks(size=given.pop("size", 32))
-    loop = WorkingSets(examples, goal, options, (500, 4), True, 2.2e-16, is_warm=False)
-    run(loop)
-    return loop
-
-
-def test_all_devices_reach_the_optimum(machine: str, clusters: tuple[Any, Any]) -> None:
-    loops = [solved(kind, machine, clusters) for kind in DEVICES.values()]
-    for loop in loops:
-        assert loop.progress.converged
-        assert loop.progress.gap <= 1e-6
-        # Some were set aside on the way, all are back at the end.
-        active = [check.active for check in loop.progress.history]
-        assert min(active) < 500
-        assert active[-1] == 500
-    ours, theirs = (loop.progress for loop in loops)
-    assert ours.primal == pytest.approx(theirs.primal, rel=1e-6)
-    assert ours.dual == pytest.approx(theirs.dual, rel=1e-6)
-
-
-def test_devices_start_alike(machine: str, clusters: tuple[Any, Any]) -> None:
-    """Rounding parts them only later: the same sets are chosen, as many visits made."""
-    loops = [solved(kind, machine, clusters, size=500) for kind in DEVICES.values()]
-    ours, theirs = (loop.progress.history for loop in loops)
-    for mine, other in zip(ours[:3], theirs[:3], strict=True):
-        assert mine.primal == pytest.approx(other.primal, rel=1e-6)
-        assert mine.dual == pytest.approx(other.dual, rel=1e-6)
-
-
-@pytest.mark.parametrize("machine", ["ww", "cs", "llw"])
-def test_violations_end_a_fit_on_every_device(
-    device: Any, machine: str, clusters: tuple[Any, Any]
-) -> None:
-    loop = solved(device, machine, clusters, by_gap=False)
-    assert loop.progress.converged
-    assert loop.progress.violation <= 1e-6

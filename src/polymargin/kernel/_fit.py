@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polymargin.block_solvers import BlockSolver
-    from polymargin.core import Duals, MachineInfo
+    from polymargin.core import Duals, LinearOptions, MachineInfo
+    from polymargin.kernel._device import Device
     from polymargin.kernel._functions import Kernel
 
 
@@ -95,28 +96,15 @@ def train_kernel(
         loop = Decomposer(problem, machine, rows, options, goal, warm, seed, cache_bytes)
     else:
         n_classes = len(problem.classes)
-        core_options = core.LinearOptions()
-        core_options.seed = seed
-        core_options.tol = goal.tol
-        block_solver.apply(core_options)
-        solver = core.WorkingSetSolver(
-            problem.labels,
-            problem.upper,
-            n_classes,
-            machine.name,
-            np.maximum(diagonal, 0),
-            core_options,
-            warm,
-        )
         kernel_problem = KernelProblem(
             kernel, points, diagonal, problem.labels, problem.upper, n_classes, machine
         )
         device = Processor.open(kernel_problem, cache_bytes, n_threads)
-        examples = ActiveExamples(solver, device, len(points))
-        shape = (len(points), n_classes)
-        precision = float(np.finfo(points.dtype).eps)
-        is_warm = warm is not None
-        loop = WorkingSets(examples, goal, options, shape, kernel.is_positive, precision, is_warm)
+        core_options = core.LinearOptions()
+        core_options.seed = seed
+        core_options.tol = goal.tol
+        block_solver.apply(core_options)
+        loop = _make_working_sets(kernel_problem, device, options, core_options, goal, warm)
     if not kernel.is_positive:
         loop.progress.negative = negative_part(diagonal)  # an eigenvalue of a single example
     exception: BaseException | None = None
@@ -150,3 +138,27 @@ def train_kernel(
         exception=exception,
     )
     return result, monitor.stopped
+
+
+def _make_working_sets(
+    problem: KernelProblem,
+    device: "Device",
+    options: Blocks,
+    core_options: "LinearOptions",
+    goal: Goal,
+    warm: "Duals | None",
+) -> WorkingSets:
+    solver = core.WorkingSetSolver(
+        problem.labels,
+        problem.upper,
+        problem.n_classes,
+        problem.machine.name,
+        np.maximum(problem.diagonal, 0),
+        core_options,
+        warm,
+    )
+    examples = ActiveExamples(solver, device, len(problem))
+    shape = (len(problem), problem.n_classes)
+    precision = float(np.finfo(problem.points.dtype).eps)
+    is_positive, is_warm = problem.kernel.is_positive, warm is not None
+    return WorkingSets(examples, goal, options, shape, is_positive, precision, is_warm)
