@@ -51,6 +51,11 @@ void bind_block(nb::module_& module) {
         .def_prop_ro("zero_sum", [](const MachineInfo& m) { return m.machine->zero_sum; })
         .def_prop_ro("simplex", [](const MachineInfo& m) { return m.machine->simplex(); })
         .def_prop_ro("separable", [](const MachineInfo& m) { return m.machine->separable(); })
+        .def_prop_ro("has_others", [](const MachineInfo& m) { return m.machine->has_others; })
+        .def_prop_ro("has_own", [](const MachineInfo& m) { return m.machine->has_own; })
+        .def(
+            "own_margin", [](const MachineInfo& m, int k) { return m.machine->own_margin(k); },
+            nb::arg("n_classes"))
         .def_prop_ro("weight_other", [](const MachineInfo& m) { return m.machine->weight_other; })
         .def_prop_ro("weight_own", [](const MachineInfo& m) { return m.machine->weight_own; })
         .def_prop_ro("block_solvers", [](const MachineInfo& m) {

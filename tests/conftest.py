@@ -13,16 +13,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy_device import NumpyDevice
 from sklearn.datasets import load_svmlight_file, make_blobs
 
 import polymargin
 from polymargin import LinearSVM, core
+from polymargin.kernel._processor import Processor
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 DATA = REPOSITORY / os.environ.get("POLYMARGIN_DATA", "../shared/data")
 BUNDLED = Path(polymargin.__file__).parent / "data"
 
 MACHINES = [info.name for info in core.machines()]
+DEVICES: dict[str, Any] = {"processor": Processor, "numpy": NumpyDevice}
 
 
 def fit_linear(X: Any, y: Any, machine: str = "ww", **params: Any) -> LinearSVM:
@@ -55,6 +58,14 @@ def machine(request: pytest.FixtureRequest) -> str:
     return name
 
 
+@pytest.fixture(params=DEVICES)
+def device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Each kind of device in turn; fits of kernel machines by working sets use it."""
+    kind = DEVICES[request.param]
+    monkeypatch.setattr("polymargin.kernel._fit.Processor", kind)
+    return kind
+
+
 @pytest.fixture
 def blobs(seed: int) -> tuple[Any, Any]:
     """A small problem of three overlapping classes in four dimensions."""
@@ -67,6 +78,17 @@ def crowd(seed: int) -> tuple[Any, Any]:
     """More rows than a small working set holds."""
     X, y = make_blobs(300, 5, centers=4, cluster_std=4.0, random_state=seed)
     return (X - X.mean(axis=0)) / X.std(axis=0), y
+
+
+def make_clusters(seed: int) -> tuple[Any, Any]:
+    """Most rows are far from all other classes: they can be set aside."""
+    X, y = make_blobs(500, 3, centers=4, cluster_std=1.6, random_state=seed)
+    return (X - X.mean(axis=0)) / X.std(axis=0), y
+
+
+@pytest.fixture
+def clusters(seed: int) -> tuple[Any, Any]:
+    return make_clusters(seed)
 
 
 @pytest.fixture

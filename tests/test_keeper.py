@@ -59,6 +59,7 @@ def test_every_state_is_a_start(estimator: Any, dtype: Any, crowd: tuple[Any, An
         assert resumed.history_["dual"][0] == pytest.approx(check["dual"], rel=0.1 * tol)
 
 
+@pytest.mark.usefixtures("device")
 def test_states_of_examples_set_aside_are_whole() -> None:
     """While a part is solved alone, its variables are those of the whole problem."""
     random = np.random.default_rng(0)

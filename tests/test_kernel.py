@@ -18,9 +18,12 @@ from sklearn.svm import LinearSVC
 from polymargin import Blocks, KernelSVM, LinearSVM
 from polymargin.kernel._working_sets import Goal, WorkingSets
 
+on_every_device = pytest.mark.usefixtures("device")
+
 # Agreement
 
 
+@on_every_device
 @pytest.mark.parametrize("fit_intercept", [False, True])
 def test_linear_kernel_is_linear_svm(
     machine: str, fit_intercept: bool, blobs: tuple[Any, Any]
@@ -33,6 +36,7 @@ def test_linear_kernel_is_linear_svm(
     np.testing.assert_allclose(kernel.class_scores(X), linear.class_scores(X), atol=1e-3)
 
 
+@on_every_device
 def test_two_classes_are_the_binary_machine(blobs: tuple[Any, Any]) -> None:
     """With rows of a root of the Gram matrix a linear machine solves the same problem."""
     X, y = blobs[0], np.minimum(blobs[1], 1)
@@ -76,6 +80,7 @@ def test_repeated_entries_of_a_sparse_row_add_up(crowd: tuple[Any, Any]) -> None
         assert a.primal_objective_ == pytest.approx(b.primal_objective_, rel=1e-5)
 
 
+@on_every_device
 def test_far_from_the_origin_single_precision_is_right(crowd: tuple[Any, Any]) -> None:
     """Distances survive features that are large beside their differences."""
     X = (crowd[0] + 1000).astype(np.float32)
@@ -97,6 +102,7 @@ def test_threads_agree_and_repeat(machine: str, crowd: tuple[Any, Any]) -> None:
 # The model
 
 
+@on_every_device
 def test_model_holds_support_vectors_only(machine: str, crowd: tuple[Any, Any]) -> None:
     X, y = crowd
     model = KernelSVM(machine, C=0.5, gamma=0.3, tol=1e-5, random_state=0).fit(X, y)
@@ -114,6 +120,7 @@ def test_model_holds_support_vectors_only(machine: str, crowd: tuple[Any, Any]) 
     assert model.duals_.shape == (300, 4)
 
 
+@on_every_device
 def test_certificate_can_be_recomputed(crowd: tuple[Any, Any]) -> None:
     X, y = crowd
     model = KernelSVM("ww", C=2.0, gamma=0.3, tol=1e-4, random_state=0).fit(X, y)
@@ -129,6 +136,7 @@ def test_certificate_can_be_recomputed(crowd: tuple[Any, Any]) -> None:
     assert np.all(np.diff(model.history_["dual"]) >= -1e-9)
 
 
+@on_every_device
 def test_rows_of_weight_zero_are_gone(crowd: tuple[Any, Any]) -> None:
     X, y = crowd
     weight = np.where(y == 3, 0.0, 1.0)
@@ -163,6 +171,7 @@ def test_blocks_of_prediction_do_not_matter(
 # Warm starts, interrupts, limits
 
 
+@on_every_device
 def test_warm_start_over_C(machine: str, crowd: tuple[Any, Any]) -> None:
     warm = KernelSVM(machine, gamma=0.3, tol=1e-6, warm_start=True, random_state=0)
     for C in (0.1, 1.0, 0.5):
@@ -174,6 +183,7 @@ def test_warm_start_over_C(machine: str, crowd: tuple[Any, Any]) -> None:
     assert warm.fit(*crowd).n_iter_ < passes
 
 
+@on_every_device
 def test_max_iter_is_honoured_and_said(crowd: tuple[Any, Any]) -> None:
     model = KernelSVM(C=100.0, gamma=1.0, solver=Blocks(size=16), max_iter=3, random_state=0)
     with pytest.warns(ConvergenceWarning, match="3 passes at a relative duality gap of"):

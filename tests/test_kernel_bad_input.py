@@ -18,6 +18,7 @@ from polymargin import KernelSVM
 SOLVERS = ["blocks", "smo", "s2do", "crammer-singer"]
 
 
+@pytest.mark.usefixtures("device")
 def test_indefinite_kernel_is_said_once(crowd: tuple[Any, Any]) -> None:
     X, y = crowd
     model = KernelSVM(kernel="sigmoid", gamma=0.5, coef0=-1.0, C=10.0, max_iter=2000)
@@ -31,6 +32,7 @@ def test_indefinite_kernel_is_said_once(crowd: tuple[Any, Any]) -> None:
     assert model.predict(X).shape == y.shape
 
 
+@pytest.mark.usefixtures("device")
 def test_negative_diagonal_ends(crowd: tuple[Any, Any]) -> None:
     K = -rbf_kernel(crowd[0], gamma=0.3)
     with pytest.warns(UserWarning, match="not positive semi-definite"):

@@ -8,6 +8,8 @@ from reference.kernel_optima import KERNELS, KernelProblem, gram, load_kernel_op
 
 from polymargin import Blocks, KernelSVM
 
+pytestmark = pytest.mark.usefixtures("device")
+
 TOL = 1e-9
 PROBLEMS = load_kernel_optima()
 

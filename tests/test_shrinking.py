@@ -3,22 +3,20 @@
 import os
 import signal
 from collections.abc import Callable
-from typing import Any
+from functools import lru_cache
+from typing import Any, cast
 
 import numpy as np
 import pytest
-from sklearn.datasets import make_blobs
+from conftest import make_clusters
+from kernel_helpers import make_problem, open_examples
 
-from polymargin import S2DO, Blocks, KernelSVM, core
+from polymargin import S2DO, Blocks, KernelSVM
+from polymargin.kernel._active import ActiveExamples
 from polymargin.kernel._functions import CallableKernel
 from polymargin.kernel._processor import Processor
 
-
-@pytest.fixture
-def problem(seed: int) -> tuple[Any, Any]:
-    """Most rows are far from all other classes."""
-    X, y = make_blobs(500, 3, centers=4, cluster_std=1.6, random_state=seed)
-    return (X - X.mean(axis=0)) / X.std(axis=0), y
+pytestmark = pytest.mark.usefixtures("device")
 
 
 def make_model(machine: str, **params: Any) -> KernelSVM:
@@ -26,27 +24,34 @@ def make_model(machine: str, **params: Any) -> KernelSVM:
     return KernelSVM(machine, **given)
 
 
-def test_optimum_is_the_same(machine: str, problem: tuple[Any, Any]) -> None:
-    plain = make_model(machine, solver=S2DO(shrinking=False), tol=1e-5).fit(*problem)
-    assert np.all(plain.history_["active"] == len(problem[0]))
-    model = make_model(machine).fit(*problem)
-    assert model.history_["active"].min() < len(problem[0])
-    assert model.history_["active"][-1] == len(problem[0])
+@lru_cache
+def plain_optimum(machine: str, seed: int) -> float:
+    """Of the problem, without setting any example aside."""
+    X, y = make_clusters(seed)
+    model = make_model(machine, solver=S2DO(shrinking=False), tol=1e-5).fit(X, y)
+    assert np.all(model.history_["active"] == len(X))
+    return float(model.primal_objective_)
+
+
+def test_optimum_is_the_same(machine: str, clusters: tuple[Any, Any], seed: int) -> None:
+    model = make_model(machine).fit(*clusters)
+    assert model.history_["active"].min() < len(clusters[0])
+    assert model.history_["active"][-1] == len(clusters[0])
     assert model.dual_gap_ <= 1e-7
-    assert model.primal_objective_ == pytest.approx(plain.primal_objective_, rel=1e-5)
+    assert model.primal_objective_ == pytest.approx(plain_optimum(machine, seed), rel=1e-5)
 
 
 # No row fits, the rows of those left take the place of all others, or have room beside them.
 @pytest.mark.parametrize("cache_size", [1e-3, 0.3, 100.0])
-def test_cache_does_not_matter(cache_size: float, problem: tuple[Any, Any]) -> None:
-    model = make_model("ww", cache_size=cache_size).fit(*problem)
-    assert model.history_["active"].min() < len(problem[0])
+def test_cache_does_not_matter(cache_size: float, clusters: tuple[Any, Any]) -> None:
+    model = make_model("ww", cache_size=cache_size).fit(*clusters)
+    assert model.history_["active"].min() < len(clusters[0])
     assert model.dual_gap_ <= 1e-7
-    assert_certified(model, *problem)
+    assert_certified(model, *clusters)
 
 
-def test_dual_objective_is_that_of_all_examples(machine: str, problem: tuple[Any, Any]) -> None:
-    history = make_model(machine).fit(*problem).history_
+def test_dual_objective_is_that_of_all_examples(machine: str, clusters: tuple[Any, Any]) -> None:
+    history = make_model(machine).fit(*clusters).history_
     growing = np.flatnonzero(np.diff(history["active"]) > 0)
     assert len(growing) > 0
     np.testing.assert_allclose(history["dual"][growing + 1], history["dual"][growing], rtol=1e-12)
@@ -54,23 +59,23 @@ def test_dual_objective_is_that_of_all_examples(machine: str, problem: tuple[Any
 
 
 def test_interrupt_brings_them_back(
-    problem: tuple[Any, Any],
+    clusters: tuple[Any, Any],
     monkeypatch: pytest.MonkeyPatch,
     interrupt_after: Callable[[float], None],
 ) -> None:
-    shrink = Processor.shrink
+    shrink = ActiveExamples.shrink
 
-    def shrink_and_interrupt(self: Processor, active: Any) -> None:
+    def shrink_and_interrupt(self: ActiveExamples, active: Any) -> None:
         shrink(self, active)
         os.kill(os.getpid(), signal.SIGINT)
 
-    monkeypatch.setattr(Processor, "shrink", shrink_and_interrupt)
+    monkeypatch.setattr(ActiveExamples, "shrink", shrink_and_interrupt)
     model = make_model("ww")
     with pytest.raises(KeyboardInterrupt):
-        model.fit(*problem)
-    assert model.history_["active"][-2] < model.history_["active"][-1] == len(problem[0])
+        model.fit(*clusters)
+    assert model.history_["active"][-2] < model.history_["active"][-1] == len(clusters[0])
     assert model.dual_gap_ > 1e-7
-    assert_certified(model, *problem)
+    assert_certified(model, *clusters)
 
 
 # Where it pays
@@ -83,39 +88,50 @@ def test_interrupt_brings_them_back(
 def test_rows_used_so_far_pay_for_one_use_of_those_left(
     n_active: int, n_used: int, pays: bool
 ) -> None:
-    device = make_device(100, cache_bytes=1 << 20)
-    device._now.n_used = n_used
-    device._now.n_computed = n_used  # there is room: no row is lost
-    assert device.pays_to_shrink(n_active) == pays
+    examples, device = make_examples(100, cache_bytes=1 << 20)
+    examples._now.n_used = n_used
+    device.n_computed = n_used  # there is room: no row is lost
+    assert examples.pays_to_shrink(n_active) == pays
 
 
 @pytest.mark.parametrize(("n_computed", "pays"), [(0, False), (66, False), (67, True)])
 def test_rows_without_room_have_to_pay_for_their_computation(n_computed: int, pays: bool) -> None:
-    device = make_device(100, cache_bytes=0)
-    device._now.n_used, device._now.n_computed = 67, n_computed
-    assert device.pays_to_shrink(40) == pays
+    examples, device = make_examples(100, cache_bytes=0)
+    examples._now.n_used, device.n_computed = 67, n_computed
+    assert examples.pays_to_shrink(40) == pays
 
 
-def make_device(n: int, cache_bytes: int) -> Processor:
+def test_work_done_before_they_were_back_does_not_count() -> None:
+    examples, device = make_examples(100, cache_bytes=0)
+    examples._now.n_used = device.n_computed = 1000
+    assert examples.pays_to_shrink(40)
+    examples.shrink(np.arange(40))
+    examples.grow()
+    assert not examples.pays_to_shrink(40)
+    device.n_computed += 67
+    examples._now.n_used = 67
+    assert examples.pays_to_shrink(40)
+
+
+def make_examples(n: int, cache_bytes: int) -> tuple[ActiveExamples, Processor]:
     """With a kernel whose values cost a hundred times what their use does."""
     kernel = CallableKernel(lambda A, B: A @ B.T)
-    points = kernel.prepare(np.ones((n, 1)))
-    labels, ones = np.arange(n, dtype=np.int32) % 2, np.ones(n)
-    dual = core.KernelDual(labels, ones, 2, "ww", ones, core.LinearOptions(), None)
-    assert kernel.cost(points) == 100
-    return Processor(dual, kernel, points, ones, cache_bytes, 1)
+    problem = make_problem("ww", np.ones((n, 1)), np.arange(n) % 2, kernel)
+    assert kernel.cost(problem.points) == 100
+    examples = open_examples(Processor, problem, cache_bytes)
+    return examples, cast(Processor, examples._now.device)
 
 
-def test_the_answer_decides(problem: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    pays_to_shrink = Processor.pays_to_shrink
+def test_the_answer_decides(clusters: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    pays_to_shrink = ActiveExamples.pays_to_shrink
     answers: list[tuple[int, bool]] = []
 
-    def overheard(self: Processor, n_active: int) -> bool:
+    def overheard(self: ActiveExamples, n_active: int) -> bool:
         answers.append((n_active, pays_to_shrink(self, n_active)))
         return answers[-1][1]
 
-    monkeypatch.setattr(Processor, "pays_to_shrink", overheard)
-    active = make_model("ww").fit(*problem).history_["active"].astype(int)
+    monkeypatch.setattr(ActiveExamples, "pays_to_shrink", overheard)
+    active = make_model("ww").fit(*clusters).history_["active"].astype(int)
     assert {pays for _, pays in answers} == {False, True}
     shrunk_to = active[1:][np.diff(active) < 0]
     assert shrunk_to.tolist() == [n_active for n_active, pays in answers if pays]

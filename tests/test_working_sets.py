@@ -1,9 +1,9 @@
-"""The loop of working sets, on a device that answers by a script."""
+"""The loop of working sets, on examples that answer by a script."""
 
 from collections.abc import Callable, Iterable
 from itertools import chain, repeat
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from polymargin import Blocks
 from polymargin.fit._interrupts import Interrupts
 from polymargin.fit._progress import Check
 from polymargin.kernel import _working_sets
-from polymargin.kernel._processor import Checked
+from polymargin.kernel._device import Checked
 from polymargin.kernel._working_sets import Goal, Progress, WorkingSets, _Stall
 
 Floats = NDArray[np.float64]
@@ -28,7 +28,7 @@ def checked(
 
 
 class Script:
-    """A device that finds one after the other, the last one for ever."""
+    """Examples of which checks find one after the other, the last one for ever."""
 
     def __init__(
         self,
@@ -86,11 +86,11 @@ class Script:
         return [examples for examples, *_ in self.called("improve")]
 
 
-def make_loop(device: Script, n: int, size: int, **given: Any) -> WorkingSets:
+def make_loop(examples: Script, n: int, size: int, **given: Any) -> WorkingSets:
     goal = Goal(given.pop("tol", 1e-3), given.pop("max_iter", 1000), given.pop("by_gap", True))
     rest = {"is_positive": True, "precision": 1e-16, "is_warm": False} | given
     options = Blocks(size=size, fraction=rest.pop("fraction", 0.1), passes=rest.pop("passes", 20))
-    return WorkingSets(device, goal, options, (n, 3), **rest)
+    return WorkingSets(cast(Any, examples), goal, options, (n, 3), **rest)
 
 
 def run(
@@ -163,8 +163,8 @@ def test_it_ends_where_the_callback_says_so() -> None:
 
 
 def test_passes_are_counted_by_visits() -> None:
-    device = Script([checked([1] * 10, 0.5 / (i + 1)) for i in range(9)], visits=15)
-    loop = make_loop(device, 10, 4, max_iter=5)
+    script = Script([checked([1] * 10, 0.5 / (i + 1)) for i in range(9)], visits=15)
+    loop = make_loop(script, 10, 4, max_iter=5)
     history = run(loop)
     assert [check.epoch for check in history] == [0.0, 1.5, 3.0, 4.5, 6.0]
     assert loop.progress.visits == 60
@@ -172,9 +172,9 @@ def test_passes_are_counted_by_visits() -> None:
 
 
 def test_the_last_round_takes_what_is_left() -> None:
-    device = Script([checked([1] * 10, 0.5 / (i + 1)) for i in range(9)], visits=8)
-    run(make_loop(device, 10, 4, max_iter=1, passes=3))
-    sets = device.called("improve")
+    script = Script([checked([1] * 10, 0.5 / (i + 1)) for i in range(9)], visits=8)
+    run(make_loop(script, 10, 4, max_iter=1, passes=3))
+    sets = script.called("improve")
     assert [len(examples) for examples, *_ in sets] == [4, 2]  # of the last ten visits
     assert [passes for *_, passes in sets] == [2, 1]
 
@@ -189,9 +189,9 @@ def test_history_has_what_the_device_found(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_warm_starts_compute_the_scores_anew() -> None:
     for is_warm in (False, True):
-        device = Script([checked([1, 1], 0.0)])
-        run(make_loop(device, 2, 2, is_warm=is_warm))
-        assert device.calls == [("refresh",)] * is_warm
+        script = Script([checked([1, 1], 0.0)])
+        run(make_loop(script, 2, 2, is_warm=is_warm))
+        assert script.calls == [("refresh",)] * is_warm
 
 
 def test_keepers_are_asked_at_every_check() -> None:
@@ -268,10 +268,10 @@ def test_what_counts_as_progress_depends_on_the_precision(
 def test_every_fourth_round_goes_by_gaps() -> None:
     found = checked([3, 2, 1, 0, 0, 0], gaps=[0, 0, 0, 1, 2, 3])
     for by_gap in (True, False):
-        device = Script([found._replace(dual=i / 100) for i in range(8)])
-        run(make_loop(device, 6, 3, by_gap=by_gap, max_iter=4))
+        script = Script([found._replace(dual=i / 100) for i in range(8)])
+        run(make_loop(script, 6, 3, by_gap=by_gap, max_iter=4))
         ends = [{0, 1, 2} if not by_gap or i % 4 != 3 else {3, 4, 5} for i in range(8)]
-        assert [set(chosen) for chosen in device.sets] == ends
+        assert [set(chosen) for chosen in script.sets] == ends
 
 
 @pytest.mark.parametrize(
@@ -279,16 +279,16 @@ def test_every_fourth_round_goes_by_gaps() -> None:
 )
 def test_sets_are_left_at_a_part_of_what_the_others_have(fraction: float, expected: float) -> None:
     # Inside 4 + 4, outside 4 times 1: the others have half of it.
-    device = Script([checked([4, 1, 1, 4, 1, 1])])
-    run(make_loop(device, 6, 2, fraction=fraction, max_iter=1))
-    assert device.called("improve")[0][1:] == [pytest.approx(expected), 3]
+    script = Script([checked([4, 1, 1, 4, 1, 1])])
+    run(make_loop(script, 6, 2, fraction=fraction, max_iter=1))
+    assert script.called("improve")[0][1:] == [pytest.approx(expected), 3]
 
 
 def test_sets_of_little_gain_are_left_at_nine_tenths() -> None:
     gains = np.ones(100)
-    device = Script([checked(gains)])
-    run(make_loop(device, 100, 2, max_iter=1))
-    _, fraction, passes = device.called("improve")[0]
+    script = Script([checked(gains)])
+    run(make_loop(script, 100, 2, max_iter=1))
+    _, fraction, passes = script.called("improve")[0]
     assert (fraction, passes) == (0.9, 20)  # 0.1 * 98 / 2 would be more
 
 
@@ -296,47 +296,47 @@ def test_sets_of_little_gain_are_left_at_nine_tenths() -> None:
     ("n", "passes", "expected"), [(4, 20, 1000), (1000, 20, 200), (1000, 300, 300)]
 )
 def test_the_whole_problem_is_worth_more(n: int, passes: int, expected: int) -> None:
-    device = Script([checked(np.ones(n), 0.5)])
+    script = Script([checked(np.ones(n), 0.5)])
     run(
-        make_loop(device, n, 1000, tol=0.125, passes=passes, max_iter=10**6),
+        make_loop(script, n, 1000, tol=0.125, passes=passes, max_iter=10**6),
         lambda check: check.epoch > 0,
     )
-    assert device.called("improve")[0][1:] == [pytest.approx(0.3 * 0.125 / 0.5), expected]
+    assert script.called("improve")[0][1:] == [pytest.approx(0.3 * 0.125 / 0.5), expected]
 
 
 def test_the_whole_problem_is_left_at_the_fraction_where_the_goal_is_near() -> None:
-    device = Script([checked([1, 1], 0.5), checked([1, 1], 0.0)])
-    run(make_loop(device, 2, 2, tol=0.4))
-    assert device.called("improve")[0][1] == 0.1
-    device = Script([checked([1, 1], 0.5, violation=0.5), checked([1, 1], violation=0.0)])
-    run(make_loop(device, 2, 2, tol=0.01, by_gap=False))
-    assert device.called("improve")[0][1] == pytest.approx(0.3 * 0.01 / 0.5)
+    script = Script([checked([1, 1], 0.5), checked([1, 1], 0.0)])
+    run(make_loop(script, 2, 2, tol=0.4))
+    assert script.called("improve")[0][1] == 0.1
+    script = Script([checked([1, 1], 0.5, violation=0.5), checked([1, 1], violation=0.0)])
+    run(make_loop(script, 2, 2, tol=0.01, by_gap=False))
+    assert script.called("improve")[0][1] == pytest.approx(0.3 * 0.01 / 0.5)
 
 
 def test_a_distance_of_zero_is_solved_exactly() -> None:
     """Violations, by which the rule goes, are zero while gains are left."""
-    device = Script([checked([1, 1], 0.0, violation=0.0)])
-    loop = make_loop(device, 2, 2, tol=-1.0, max_iter=1)
+    script = Script([checked([1, 1], 0.0, violation=0.0)])
+    loop = make_loop(script, 2, 2, tol=-1.0, max_iter=1)
     run(loop)
-    assert device.called("improve")[0][1] == 0.0
+    assert script.called("improve")[0][1] == 0.0
 
 
 def test_a_set_cut_off_before_its_gains_takes_the_plain_fraction() -> None:
     # One visit is left, and the first example of the set by number has nothing to gain by gaps.
     found = checked([0, 1, 1, 1], gaps=[1, 1, 1, 1])
-    device = Script([found], visits=0)
-    loop = make_loop(device, 4, 4, max_iter=1)
+    script = Script([found], visits=0)
+    loop = make_loop(script, 4, 4, max_iter=1)
     loop.progress.visits = 3
     loop._selection.next = lambda gains: np.arange(4)  # type: ignore[method-assign]
-    run(loop, lambda check: len(device.calls) > 0)
-    assert device.called("improve") == [[[0], 0.1, 1]]
+    run(loop, lambda check: len(script.calls) > 0)
+    assert script.called("improve") == [[[0], 0.1, 1]]
 
 
 def test_a_distance_that_is_not_known_is_solved_exactly() -> None:
     """A primal objective below zero shows an indefinite kernel before its eigenvalues do."""
-    device = Script([checked([1, 1])._replace(primal=-1.0)])
-    run(make_loop(device, 2, 2), lambda check: len(device.calls) > 0)
-    assert device.called("improve")[0][1] == 0.0
+    script = Script([checked([1, 1])._replace(primal=-1.0)])
+    run(make_loop(script, 2, 2), lambda check: len(script.calls) > 0)
+    assert script.called("improve")[0][1] == 0.0
 
 
 # Examples at rest
@@ -346,55 +346,55 @@ GAINS = [1.0, 1.0, 1.0, 0.0, 0.0, 0.0]
 
 def test_examples_at_rest_are_set_aside_where_that_pays() -> None:
     found = [checked(GAINS, 0.5 / (i + 1)) for i in range(30)]
-    device = Script([*found, checked(GAINS, 1e-9)], pays=True)
-    history = run(make_loop(device, 6, 2, tol=1e-6))
-    assert device.called("shrink") == [[[0, 1, 2]]]
-    assert device.called("pays") == [[3]]
+    script = Script([*found, checked(GAINS, 1e-9)], pays=True)
+    history = run(make_loop(script, 6, 2, tol=1e-6))
+    assert script.called("shrink") == [[[0, 1, 2]]]
+    assert script.called("pays") == [[3]]
     shrunk_at = [i for i, check in enumerate(history) if check.active == 3]
     assert shrunk_at == list(range(10, 31))  # the tenth check finds them at rest
-    assert device.calls[-1] == ("grow",)
+    assert script.calls[-1] == ("grow",)
     assert history[-1].active == 6
 
 
 def test_examples_at_rest_stay_where_it_does_not_pay() -> None:
     found = [checked(GAINS, 0.5 / (i + 1)) for i in range(12)]
-    device = Script([*found, checked(GAINS, 0.0)])
-    history = run(make_loop(device, 6, 2))
-    assert device.called("pays") == [[3]] * 3
+    script = Script([*found, checked(GAINS, 0.0)])
+    history = run(make_loop(script, 6, 2))
+    assert script.called("pays") == [[3]] * 3
     assert {check.active for check in history} == {6}
-    assert device.called("grow") == []
+    assert script.called("grow") == []
 
 
 def test_nothing_is_set_aside_where_all_gain() -> None:
     found = [checked([1] * 6, 0.5 / (i + 1)) for i in range(12)]
-    device = Script([*found, checked([1] * 6, 0.0)], pays=True)
-    run(make_loop(device, 6, 2))
-    assert device.called("pays") == []
+    script = Script([*found, checked([1] * 6, 0.0)], pays=True)
+    run(make_loop(script, 6, 2))
+    assert script.called("pays") == []
 
 
 @pytest.mark.parametrize(("dual", "grows"), [(999.4, False), (999.5, True), (999.6, True)])
 def test_they_come_back_at_a_thousandth_of_the_gap(dual: float, grows: bool) -> None:
     found = checked(GAINS)._replace(primal=1000.0)
     duals = [500.0] * 10 + [dual, 1000.0]
-    device = Script([found._replace(dual=value) for value in duals], pays=True)
-    history = run(make_loop(device, 6, 2, tol=1e-6))
+    script = Script([found._replace(dual=value) for value in duals], pays=True)
+    history = run(make_loop(script, 6, 2, tol=1e-6))
     assert [check.active for check in history[10:]] == ([3, 6] if grows else [3, 3, 6])
 
 
 def test_the_tolerance_is_tighter_while_some_are_aside() -> None:
     start = [checked(GAINS, 0.9 - 0.01 * i) for i in range(10)]
-    device = Script([*start, checked(GAINS, 0.0095), checked(GAINS, 0.0089)], pays=True)
-    history = run(make_loop(device, 6, 2, tol=0.01))
+    script = Script([*start, checked(GAINS, 0.0095), checked(GAINS, 0.0089)], pays=True)
+    history = run(make_loop(script, 6, 2, tol=0.01))
     assert [check.active for check in history[10:]] == [3, 3, 6]
 
 
 def test_sets_are_of_those_left() -> None:
     gains = [0.0, 0.0, 0.0, 5.0, 6.0, 7.0]
     start = [checked(gains, 0.9 - 0.01 * i) for i in range(12)]
-    device = Script([*start, checked(gains, 0.0)], pays=True)
-    run(make_loop(device, 6, 2))
-    at = device.calls.index(("shrink", [3, 4, 5]))
-    shrunk = [call[1] for call in device.calls[at:] if call[0] == "improve"]
+    script = Script([*start, checked(gains, 0.0)], pays=True)
+    run(make_loop(script, 6, 2))
+    at = script.calls.index(("shrink", [3, 4, 5]))
+    shrunk = [call[1] for call in script.calls[at:] if call[0] == "improve"]
     assert shrunk
     assert all(len(chosen) == 2 and max(chosen) < 3 for chosen in shrunk)
     # A new selection begins with the largest.
@@ -404,8 +404,8 @@ def test_sets_are_of_those_left() -> None:
 def test_rest_begins_anew_when_all_are_back() -> None:
     start = [checked(GAINS, 0.9 - 0.01 * i) for i in range(10)]
     back = [checked(GAINS, 1e-5)] + [checked(GAINS, 0.5 - 0.01 * i) for i in range(25)]
-    device = Script([*start, *back, checked(GAINS, 0.0)], pays=True)
-    history = run(make_loop(device, 6, 2, tol=1e-6))
+    script = Script([*start, *back, checked(GAINS, 0.0)], pays=True)
+    history = run(make_loop(script, 6, 2, tol=1e-6))
     active = [check.active for check in history]
     assert active[:12] == [6] * 10 + [3, 6]
     # Nine more checks, then they are aside again: the tenth after they came back finds them so.
@@ -416,30 +416,30 @@ def test_rest_begins_anew_when_all_are_back() -> None:
 
 
 def test_eigenvalues_are_looked_at_in_rounds_that_double() -> None:
-    device = Script([checked(np.ones(400), 0.9 - 0.01 * i) for i in range(20)])
-    run(make_loop(device, 400, 300, is_positive=False), lambda check: check.gap < 0.75)
+    script = Script([checked(np.ones(400), 0.9 - 0.01 * i) for i in range(20)])
+    run(make_loop(script, 400, 300, is_positive=False), lambda check: check.gap < 0.75)
     rounds, asked = 0, []
-    for name, *_ in device.calls:
+    for name, *_ in script.calls:
         asked += [rounds] * (name == "negative")
         rounds += name == "improve"
     assert asked == [0, 1, 2, 4, 8]
-    assert [len(examples) for (examples,) in device.called("negative")] == [256] * 5
+    assert [len(examples) for (examples,) in script.called("negative")] == [256] * 5
 
 
 def test_known_kernels_are_not_looked_at() -> None:
-    device = Script([checked([1, 1]), checked([1, 1], 0.0)])
-    run(make_loop(device, 2, 2))
-    assert device.called("negative") == []
+    script = Script([checked([1, 1]), checked([1, 1], 0.0)])
+    run(make_loop(script, 2, 2))
+    assert script.called("negative") == []
 
 
 def test_violations_decide_once_a_kernel_is_indefinite() -> None:
     found = [checked([1, 1], 0.5, violation=v) for v in (4.0, 2.0, 1.0)]
-    device = Script([*found, checked([1, 1], 0.5, violation=0.0)], negative=-0.25)
-    loop = make_loop(device, 2, 2, is_positive=False)
+    script = Script([*found, checked([1, 1], 0.5, violation=0.0)], negative=-0.25)
+    loop = make_loop(script, 2, 2, is_positive=False)
     history = run(loop)
     assert loop.progress.negative == -0.25
     assert loop.progress.converged
-    assert len(device.called("negative")) == 1
+    assert len(script.called("negative")) == 1
     assert [np.isnan(check.gap) for check in history] == [False, True, True, True]
 
 
@@ -466,9 +466,9 @@ class Pending:
 def test_interrupts_bring_back_those_aside_if_there_is_time(
     after: int, is_urgent: bool, end: tuple[int, int, int]
 ) -> None:
-    device = Script([checked(GAINS, 0.9 - 0.01 * i) for i in range(30)], pays=True)
-    loop = make_loop(device, 6, 2)
+    script = Script([checked(GAINS, 0.9 - 0.01 * i) for i in range(30)], pays=True)
+    loop = make_loop(script, 6, 2)
     with pytest.raises(KeyboardInterrupt):
         run(loop, interrupts=Pending(after, is_urgent))
     history = loop.progress.history
-    assert (len(history), history[-1].active, len(device.called("grow"))) == end
+    assert (len(history), history[-1].active, len(script.called("grow"))) == end

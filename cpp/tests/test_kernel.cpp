@@ -4,9 +4,10 @@
 #include <limits>
 #include <numeric>
 
-#include "polymargin/kernel/dual.hpp"
+#include "polymargin/kernel/certificate.hpp"
 #include "polymargin/kernel/functions.hpp"
 #include "polymargin/kernel/products.hpp"
+#include "polymargin/kernel/working_set_solver.hpp"
 #include "synthetic.hpp"
 
 namespace polymargin::testing {
@@ -114,33 +115,96 @@ TEST(kernel, distances_are_sums_of_differences) {
     });
 }
 
+// Scores of all examples under a kernel matrix, as a device keeps them.
+class DeviceScores {
+public:
+    DeviceScores(std::vector<double> K, int k)
+        : n_(std::size_t(std::lround(std::sqrt(double(K.size()))))),
+          k_(k),
+          K_(std::move(K)),
+          values_(n_ * k) {}
+
+    double at(std::size_t i, int c) const { return values_[c * n_ + i]; }
+    ScoreRows all() const { return {values_.data(), 1, std::ptrdiff_t(n_), k_}; }
+
+    // The scores of some examples, one row for each.
+    std::vector<double> of(std::span<const std::int64_t> examples) const {
+        std::vector<double> rows;
+        for (const auto i : examples) {
+            for (int c = 0; c < k_; ++c) rows.push_back(at(i, c));
+        }
+        return rows;
+    }
+    ScoreRows rows(const std::vector<double>& some) const { return {some.data(), k_, 1, k_}; }
+
+    std::vector<double> gram(std::span<const std::int64_t> examples) const {
+        std::vector<double> values;
+        for (const auto i : examples) {
+            for (const auto j : examples) values.push_back(K_[i * n_ + j]);
+        }
+        return values;
+    }
+
+    void add(const AlphaChanges<double>& changes, int threads = 1) {
+        std::vector<std::int64_t> which(changes.size());
+        std::iota(which.begin(), which.end(), 0);
+        std::vector<const double*> kernel_rows;
+        for (const auto i : changes.examples) kernel_rows.push_back(K_.data() + i * n_);
+        Scores(values_.data(), n_, k_)
+            .add(changes, which, std::span<const double* const>(kernel_rows), 0, n_, threads);
+    }
+
+    // For some examples alone.
+    DeviceScores part(std::span<const std::int64_t> examples) const {
+        DeviceScores result(gram(examples), k_);
+        for (std::size_t e = 0; e < examples.size(); ++e) {
+            for (int c = 0; c < k_; ++c)
+                result.values_[c * examples.size() + e] = at(examples[e], c);
+        }
+        return result;
+    }
+
+private:
+    std::size_t n_;
+    int k_;
+    std::vector<double> K_, values_;
+};
+
+std::vector<std::int64_t> first_numbers(std::size_t n) {
+    std::vector<std::int64_t> numbers(n);
+    std::iota(numbers.begin(), numbers.end(), 0);
+    return numbers;
+}
+
+// A round: the scores are up to date after it. Returns the changes.
+AlphaChanges<double> improve(WorkingSetSolver<double>& solver, DeviceScores& scores,
+                             std::span<const std::int64_t> examples, double fraction, int passes) {
+    const std::vector<double> gram = scores.gram(examples), some = scores.of(examples);
+    auto outcome = solver.solve(examples, gram.data(), scores.rows(some), {fraction, passes});
+    CHECK(outcome.visits > 0);
+    scores.add(outcome.changes, 2);
+    return std::move(outcome.changes);
+}
+
 // Working sets of a few examples, taken in turn, with the linear kernel: the linear problem.
 TEST(kernel, working_sets_solve_the_linear_problem) {
     const Shape shape{.n = 60, .d = 6, .k = 5, .C = 0.3, .bias = false};
     const Data data(shape);
     const Sparse rows = data.rows<Sparse>();
-    const std::vector<double> K = products_of(rows, 1), diagonal = squared_norms(rows);
+    const std::vector<double> diagonal = squared_norms(rows);
     for (const Machine& machine : registered_machines) {
         context() = machine.name;
         const double best = fit(data.problem(rows, machine), tight()).outcome.certificate.dual;
         const KernelProblem<double> problem{data.labels, data.upper, diagonal, shape.k, machine};
-        KernelDual<double> dual(problem, Duals<double>(shape.n, shape.k), {}, 0, 2);
+        WorkingSetSolver<double> solver(problem, Duals<double>(shape.n, shape.k), {}, 0);
+        DeviceScores scores(products_of(rows, 1), shape.k);
         Certificate certificate{};
         std::vector<double> gaps(shape.n), violations(shape.n);
         for (int round = 0; round < 4000; ++round) {
             std::vector<std::int64_t> set;
             for (std::int64_t e = 0; e < 20; ++e) set.push_back((7 * round + 3 * e) % 60);
-            std::vector<double> gram;
-            std::vector<const double*> kernel_rows;
-            for (const auto i : set) {
-                for (const auto j : set) gram.push_back(K[i * shape.n + j]);
-                kernel_rows.push_back(K.data() + i * shape.n);
-            }
-            dual.solve(set, gram.data(), {0.01, 50});
-            std::vector<std::int64_t> which(set.size());
-            std::iota(which.begin(), which.end(), 0);
-            dual.add_scores(which, kernel_rows, 0, shape.n);
-            certificate = dual.check(gaps, violations);
+            improve(solver, scores, set, 0.01, 50);
+            certificate = certify(problem, solver.duals(), scores.all(), gaps, violations, 2);
             if (certificate.gap() < 1e-6) break;
         }
         CHECK_CLOSE(certificate.dual, best, 1e-5);
@@ -155,55 +219,81 @@ TEST(kernel, parts_move_the_whole) {
     const Shape shape{.n = 40, .d = 6, .k = 5, .C = 0.3, .bias = false};
     const Data data(shape);
     const Sparse rows = data.rows<Sparse>();
-    const std::vector<double> K = products_of(rows, 1), diagonal = squared_norms(rows);
+    const std::vector<double> diagonal = squared_norms(rows);
     for (const Machine& machine : registered_machines) {
         context() = machine.name;
         const KernelProblem<double> problem{data.labels, data.upper, diagonal, shape.k, machine};
-        KernelDual<double> whole(problem, Duals<double>(shape.n, shape.k), {}, 0, 1);
-        const auto update = [&](std::span<const std::int64_t> changed) {
-            std::vector<std::int64_t> which(changed.size());
-            std::iota(which.begin(), which.end(), 0);
-            std::vector<const double*> kernel_rows;
-            for (const auto i : changed) kernel_rows.push_back(K.data() + i * shape.n);
-            whole.add_scores(which, kernel_rows, 0, shape.n);
-        };
+        WorkingSetSolver<double> whole(problem, Duals<double>(shape.n, shape.k), {}, 0);
+        DeviceScores scores(products_of(rows, 1), shape.k);
         std::vector<double> gaps(shape.n), violations(shape.n);
-        std::vector<std::int64_t> all(shape.n);
-        std::iota(all.begin(), all.end(), 0);
-        whole.solve(all, K.data(), {0.5, 1});
-        update(all);
-        const double before = whole.check(gaps, violations).dual;
+        const auto dual_objective = [&] {
+            return certify(problem, whole.duals(), scores.all(), gaps, violations, 1).dual;
+        };
+        improve(whole, scores, first_numbers(shape.n), 0.5, 1);
+        const double before = dual_objective();
 
         const std::vector<std::int64_t> active{3, 5, 8, 13, 21, 34};
         std::vector<std::int32_t> labels;
-        std::vector<double> upper, own, gram;
+        std::vector<double> upper, own;
         for (const auto i : active) {
             labels.push_back(data.labels[i]);
             upper.push_back(data.upper[i]);
             own.push_back(diagonal[i]);
-            for (const auto j : active) gram.push_back(K[i * shape.n + j]);
         }
         const KernelProblem<double> few{labels, upper, own, shape.k, machine};
-        KernelDual<double> part(few, whole, active);
-        CHECK(std::abs(whole.gain(part, active)) < 1e-12);
-        std::vector<std::int64_t> positions(active.size());
-        std::iota(positions.begin(), positions.end(), 0);
-        part.solve(positions, gram.data(), {0.01, 50});
-        std::vector<const double*> gram_rows;
-        for (const auto e : positions) gram_rows.push_back(gram.data() + e * active.size());
-        part.add_scores(positions, gram_rows, 0, active.size());
-        const double gain = whole.gain(part, active);
-        CHECK(gain > 0);
+        WorkingSetSolver<double> part(few, whole, active);
+        DeviceScores part_scores = scores.part(active);
+        const std::vector<double> old_scores = scores.of(active);
+        const auto gain = [&] {
+            return whole.gain(part, active, scores.rows(old_scores), part_scores.all());
+        };
+        CHECK(std::abs(gain()) < 1e-12);
+        improve(part, part_scores, first_numbers(active.size()), 0.01, 50);
+        const double risen = gain();
+        CHECK(risen > 0);
 
-        whole.absorb(part, active);
-        update(active);
-        CHECK_CLOSE(whole.check(gaps, violations).dual, before + gain, 1e-12);
-        for (const auto e : positions) {
+        scores.add(whole.absorb(part, active));
+        CHECK_CLOSE(dual_objective(), before + risen, 1e-12);
+        for (std::size_t e = 0; e < active.size(); ++e) {
             for (int c = 0; c < shape.k; ++c) {
-                CHECK_CLOSE(whole.scores().of_class(c)[active[e]], part.scores().of_class(c)[e],
-                            1e-12);
+                CHECK_CLOSE(scores.at(active[e], c), part_scores.at(e, c), 1e-12);
             }
         }
+    }
+}
+
+// Changes list those examples alone that moved, and the dual variables say the same.
+TEST(kernel, changes_are_those_of_the_dual_variables) {
+    const Shape shape{.n = 40, .d = 6, .k = 5, .C = 0.3, .bias = false};
+    const Data data(shape);
+    const Sparse rows = data.rows<Sparse>();
+    const std::vector<double> diagonal = squared_norms(rows);
+    const std::vector<std::int64_t> all = first_numbers(shape.n), set{2, 3, 11, 25, 30};
+    for (const Machine& machine : registered_machines) {
+        context() = machine.name;
+        const KernelProblem<double> problem{data.labels, data.upper, diagonal, shape.k, machine};
+        WorkingSetSolver<double> solver(problem, Duals<double>(shape.n, shape.k), {}, 0);
+        CHECK(solver.changes_from_zero(all).size() == 0);
+        DeviceScores scores(products_of(rows, 1), shape.k);
+        const AlphaChanges<double> changes = improve(solver, scores, set, 0.01, 50);
+        CHECK(changes.size() > 0 && changes.size() <= set.size());
+        for (const auto i : changes.examples) CHECK(std::ranges::count(set, i) == 1);
+
+        const AlphaChanges<double> again = solver.changes_from_zero(all);
+        CHECK(again.examples == changes.examples);
+        DeviceScores summed(products_of(rows, 1), shape.k);
+        summed.add(again);
+        for (std::size_t i = 0; i < shape.n; ++i) {
+            std::vector<double> expected(shape.k), found(shape.k);
+            scores.all().read(i, machine.zero_sum, expected.data());
+            summed.all().read(i, machine.zero_sum, found.data());
+            for (int c = 0; c < shape.k; ++c) CHECK_CLOSE(found[c], expected[c], 1e-12);
+        }
+
+        // Another pass over what is solved hardly moves anybody.
+        improve(solver, scores, set, 0, 1000);
+        const AlphaChanges<double> rest = improve(solver, scores, set, 0, 1);
+        for (const double value : rest.values) CHECK(std::abs(value) < 1e-6);
     }
 }
 

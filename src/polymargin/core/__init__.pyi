@@ -25,9 +25,13 @@ class MachineInfo:
     zero_sum: bool
     simplex: bool  # joined by "max"; else "sum"
     separable: bool  # a problem of its own for each class
+    has_others: bool  # hinges of the other classes
+    has_own: bool  # hinge of the own class
     weight_other: float  # of the hinges of other classes in a sum, and of the own class
     weight_own: float
     block_solvers: list[str]  # those defined for this machine, default first
+    def own_margin(self, n_classes: int) -> float:
+        """Target margin of the own class's hinge; that of all others is 1."""
 
 def machines() -> list[MachineInfo]: ...
 def simd_level() -> str: ...
@@ -187,10 +191,18 @@ def solve_block(
 ) -> Floats:
     """One call of a block solver, for tests: the new beta (k,)."""
 
-class KernelDual:
-    """Dual variables and scores of a kernel problem; kernel values come from the caller."""
+class Changes:
+    """How the vectors a_i = sum_p beta_ip nu_p of some examples changed."""
 
-    scores: NDArray[np.float64]  # (k, n) view, not centred
+    examples: NDArray[np.int64]  # those that changed
+    def __len__(self) -> int: ...
+    def arrays(self) -> tuple[NDArray[np.int64], NDArray[np.int32], Floats]:
+        """CSR arrays (indptr, indices, data) of a_i - a_i_old, one row per example."""
+
+class WorkingSetSolver:
+    """The dual variables of a kernel problem. It moves those of working sets; kernel values and
+    scores, (m, k) in double and not centred, come from the caller."""
+
     def __init__(
         self,
         labels: NDArray[np.int32],  # 0 .. n_classes - 1
@@ -198,44 +210,68 @@ class KernelDual:
         n_classes: int,
         machine: str,
         diagonal: Floats,  # K_ii >= 0; its dtype is the working precision
-        options: LinearOptions,  # block solver, seed, n_threads
+        options: LinearOptions,  # block solver, seed
         warm: Duals | None = None,
     ) -> None: ...
-    def part(self, examples: NDArray[np.int64]) -> KernelDual:
-        """The state of some examples, all others fixed."""
+    def part(self, examples: NDArray[np.int64]) -> WorkingSetSolver:
+        """For some examples, all others fixed."""
 
-    def gain(self, part: KernelDual, examples: NDArray[np.int64]) -> float:
-        """By how much the dual objective rose while a part of the examples moved."""
+    def solve(
+        self,
+        examples: NDArray[np.int64],
+        gram: Floats,  # of the examples, in their order
+        scores: NDArray[np.float64],
+        fraction: float,
+        passes: int,
+    ) -> tuple[Changes, int]:
+        """Visit a working set until its gap is this fraction; changes and the number of visits."""
 
-    def absorb(self, part: KernelDual, examples: NDArray[np.int64]) -> None:
-        """Take over the dual variables of a part; they are the last changes then."""
+    def gain(
+        self,
+        part: WorkingSetSolver,
+        examples: NDArray[np.int64],
+        before: NDArray[np.float64],
+        now: NDArray[np.float64],
+    ) -> float:
+        """By how much the dual objective rose while a part, made of these examples, moved. Their
+        scores were `before` and are `now`."""
+
+    def absorb(self, part: WorkingSetSolver, examples: NDArray[np.int64]) -> Changes:
+        """Take over the dual variables of a part that was made of these examples."""
+
+    def changes_from_zero(self, examples: NDArray[np.int64]) -> Changes:
+        """The whole a_i of these examples."""
 
     def check(
-        self, gaps: NDArray[np.float64], violations: NDArray[np.float64]
+        self,
+        scores: NDArray[np.float64],
+        gaps: NDArray[np.float64],
+        violations: NDArray[np.float64],
+        n_threads: int = 1,
     ) -> tuple[float, float, float]:
-        """Primal and dual objective and largest KKT violation; fills in those of each row."""
+        """Primal and dual objective and largest KKT violation, from the scores of all examples;
+        fills in those of each example."""
 
-    def solve(self, examples: NDArray[np.int64], gram: Floats, fraction: float, passes: int) -> int:
-        """Visit a working set until its gap is this fraction; the number of visits."""
+    def betas(self, examples: NDArray[np.int64]) -> Floats:
+        """The dual variables of some examples, (m, k)."""
 
-    def change_from_zero(self, examples: NDArray[np.int64]) -> None:
-        """Take the whole a_i of these rows for the last changes."""
-
-    def changed(self) -> NDArray[np.int64]:
-        """Which of the examples of the last call have changed."""
-
-    def add_scores(
-        self, which: NDArray[np.int64], kernel: Floats, rows: NDArray[np.int64], first: int = 0
-    ) -> None:
-        """Bring the scores of some columns, from `first` on, up to date with some changes, whose
-        kernel rows are those `rows` of `kernel`."""
-
-    def clear_scores(self) -> None: ...
     def duals(self) -> Duals:
         """A copy."""
 
-    def duals_with(self, part: KernelDual, examples: NDArray[np.int64]) -> Duals:
+    def duals_with(self, part: WorkingSetSolver, examples: NDArray[np.int64]) -> Duals:
         """A copy with those of a part that was made of these examples."""
+
+def add_scores(
+    scores: NDArray[np.float64],  # (k, n), contiguous
+    changes: Changes,
+    which: NDArray[np.int64],
+    kernel: Floats,
+    rows: NDArray[np.int64],
+    first: int = 0,
+    n_threads: int = 1,
+) -> None:
+    """Bring the scores of some columns, from `first` on, up to date with `which` of the changes,
+    whose kernel rows are those `rows` of `kernel`."""
 
 class DecompositionOptions:
     solver: str  # "smo" | "s2do" | "crammer-singer"

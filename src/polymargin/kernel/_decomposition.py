@@ -6,7 +6,7 @@ import numpy as np
 
 from polymargin import core
 from polymargin.fit import Check, Interrupts
-from polymargin.kernel._processor import find_negative
+from polymargin.kernel._indefinite import find_negative
 from polymargin.kernel._working_sets import Goal, Progress
 
 if TYPE_CHECKING:

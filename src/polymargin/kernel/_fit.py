@@ -19,8 +19,11 @@ from polymargin.fit import (
     held_interrupts,
     open_display,
 )
+from polymargin.kernel._active import ActiveExamples
 from polymargin.kernel._decomposition import Decomposer, KernelRows
-from polymargin.kernel._processor import Processor, negative_part
+from polymargin.kernel._indefinite import negative_part
+from polymargin.kernel._problem import KernelProblem
+from polymargin.kernel._processor import Processor
 from polymargin.kernel._working_sets import Goal, Progress, WorkingSets
 from polymargin.solvers import Blocks, Decomposition
 
@@ -28,7 +31,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polymargin.block_solvers import BlockSolver
-    from polymargin.core import Duals, MachineInfo
+    from polymargin.core import Duals, LinearOptions, MachineInfo
+    from polymargin.kernel._device import Device
     from polymargin.kernel._functions import Kernel
 
 
@@ -91,25 +95,16 @@ def train_kernel(
         rows = KernelRows(kernel, points, diagonal, n_threads)
         loop = Decomposer(problem, machine, rows, options, goal, warm, seed, cache_bytes)
     else:
+        n_classes = len(problem.classes)
+        kernel_problem = KernelProblem(
+            kernel, points, diagonal, problem.labels, problem.upper, n_classes, machine
+        )
+        device = Processor.open(kernel_problem, cache_bytes, n_threads)
         core_options = core.LinearOptions()
         core_options.seed = seed
         core_options.tol = goal.tol
-        core_options.n_threads = n_threads
         block_solver.apply(core_options)
-        dual = core.KernelDual(
-            problem.labels,
-            problem.upper,
-            len(problem.classes),
-            machine.name,
-            np.maximum(diagonal, 0),
-            core_options,
-            warm,
-        )
-        device = Processor(dual, kernel, points, diagonal, cache_bytes, n_threads)
-        shape = (len(problem.labels), len(problem.classes))
-        precision = float(np.finfo(points.dtype).eps)
-        is_warm = warm is not None
-        loop = WorkingSets(device, goal, options, shape, kernel.is_positive, precision, is_warm)
+        loop = _make_working_sets(kernel_problem, device, options, core_options, goal, warm)
     if not kernel.is_positive:
         loop.progress.negative = negative_part(diagonal)  # an eigenvalue of a single example
     exception: BaseException | None = None
@@ -143,3 +138,27 @@ def train_kernel(
         exception=exception,
     )
     return result, monitor.stopped
+
+
+def _make_working_sets(
+    problem: KernelProblem,
+    device: "Device",
+    options: Blocks,
+    core_options: "LinearOptions",
+    goal: Goal,
+    warm: "Duals | None",
+) -> WorkingSets:
+    solver = core.WorkingSetSolver(
+        problem.labels,
+        problem.upper,
+        problem.n_classes,
+        problem.machine.name,
+        np.maximum(problem.diagonal, 0),
+        core_options,
+        warm,
+    )
+    examples = ActiveExamples(solver, device, len(problem))
+    shape = (len(problem), problem.n_classes)
+    precision = float(np.finfo(problem.points.dtype).eps)
+    is_positive, is_warm = problem.kernel.is_positive, warm is not None
+    return WorkingSets(examples, goal, options, shape, is_positive, precision, is_warm)

@@ -2,8 +2,9 @@
 
 Each round picks the examples that violate the KKT conditions most, solves their problem with the
 Gram matrix of those alone, and brings the scores of all examples up to date with the kernel
-rows of those that moved. Everything heavy is a matrix product, done by a device. Examples that
-have long had nothing to gain are set aside where that pays, and brought back before the end.
+rows of those that moved. Everything heavy is a matrix product, done by a device (`_device.py`).
+Examples that have long had nothing to gain are set aside where that pays (`_active.py`), and
+brought back before the end.
 """
 
 import time
@@ -16,13 +17,13 @@ import numpy as np
 from polymargin import core
 from polymargin.fit import RECORD, Check, Interrupts
 from polymargin.kernel._choice import Rest, Selection
-from polymargin.kernel._processor import Device
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polymargin.core import Duals
     from polymargin.fit import ProblemKeeper
+    from polymargin.kernel._active import ActiveExamples
     from polymargin.solvers import Blocks
 
 
@@ -55,11 +56,11 @@ class Progress:
 
 
 class WorkingSets:
-    """Rounds on a device until the goal is reached."""
+    """Rounds until the goal is reached."""
 
     def __init__(
         self,
-        device: Device,
+        examples: "ActiveExamples",
         goal: Goal,
         options: "Blocks",
         shape: tuple[int, int],
@@ -69,7 +70,7 @@ class WorkingSets:
     ) -> None:
         self._n, n_classes = shape
         self._least = max(precision / 64, 1e-15)
-        self._device = device
+        self._examples = examples
         self._goal = goal
         self._options = options
         self._size = options.size_for(n_classes)
@@ -89,7 +90,7 @@ class WorkingSets:
     ) -> None:
         """An interrupt is raised between rounds, when scores and dual variables agree."""
         if self._is_warm:
-            self._device.refresh()
+            self._examples.refresh()
         start = time.perf_counter()
         try:
             self._rounds(start, interrupts, on_check, keeper)
@@ -101,7 +102,7 @@ class WorkingSets:
 
     def duals(self) -> "Duals":
         """The dual variables."""
-        return self._device.duals()
+        return self._examples.duals()
 
     def _rounds(
         self,
@@ -133,7 +134,7 @@ class WorkingSets:
                 progress.negative = self._find_negative(working)
             fraction, passes = self._effort(gains, working)
             passes = min(passes, left // len(working))
-            progress.visits += self._device.improve(working, fraction, passes)
+            progress.visits += self._examples.improve(working, fraction, passes)
             progress.rounds += 1
 
     def _check(self, start: float) -> "NDArray[np.float64]":
@@ -143,7 +144,8 @@ class WorkingSets:
         rounding keeps some violations up, those examples alone would be chosen for ever.
         """
         progress = self.progress
-        gaps, violations, progress.primal, progress.dual, progress.violation = self._device.check()
+        found = self._examples.check()
+        progress.primal, progress.dual, progress.violation = found[2:]
         progress.converged = self._reached()
         progress.history.append(
             Check(
@@ -153,26 +155,27 @@ class WorkingSets:
                 dual=progress.dual,
                 gap=progress.gap,
                 violation=progress.violation,
-                active=len(violations),
+                active=len(found.violations),
             )
         )
-        return gaps if self._is_by_gap and progress.rounds % 4 == 3 else violations
+        by_gaps = self._is_by_gap and progress.rounds % 4 == 3
+        return found.gaps if by_gaps else found.violations
 
     def _shrink(self, gains: "NDArray[np.float64]") -> "NDArray[np.float64]":
         """Set examples at rest aside if that pays; what the others have to gain."""
         if self._is_shrunk:
             return gains
         active = self._rest.without(gains)
-        if not 0 < len(active) < self._n or not self._device.pays_to_shrink(len(active)):
+        if not 0 < len(active) < self._n or not self._examples.pays_to_shrink(len(active)):
             return gains
-        self._device.shrink(active)
+        self._examples.shrink(active)
         self._is_shrunk = True
         self._grow_at = 1e-3 * self.progress.gap
         self._selection = Selection(len(active), self._size)
         return gains[active]
 
     def _grow(self) -> None:
-        self._device.grow()
+        self._examples.grow()
         self._is_shrunk = False
         self._rest = Rest(self._n)
         self._selection = Selection(self._n, self._size)
@@ -210,7 +213,7 @@ class WorkingSets:
         round_ = self.progress.rounds
         if round_ & (round_ - 1):  # in rounds 0, 1, 2, 4, 8 ...
             return None
-        return self._device.find_negative(working[:256])
+        return self._examples.find_negative(working[:256])
 
 
 class _Stall:

@@ -10,25 +10,26 @@
 
 namespace polymargin {
 
-// Entries offsets[e] .. offsets[e + 1] - 1 are those of example e.
+// Examples that changed; entries offsets[e] .. offsets[e + 1] - 1 are those of examples[e].
 template <class T>
 struct AlphaChanges {
+    std::vector<std::int64_t> examples;
     std::vector<std::size_t> offsets{0};
     std::vector<std::int32_t> classes;
     std::vector<T> values;
 
-    std::size_t size() const { return offsets.size() - 1; }
-    bool empty(std::size_t e) const { return offsets[e] == offsets[e + 1]; }
-    void clear() {
-        offsets.assign(1, 0);
-        classes.clear();
-        values.clear();
-    }
+    std::size_t size() const { return examples.size(); }
     void add(std::int32_t c, T value) {
         classes.push_back(c);
         values.push_back(value);
     }
-    void end_example() { offsets.push_back(classes.size()); }
+    // Entries added since the last call are those of example i; false where there are none.
+    bool end_example(std::int64_t i) {
+        if (classes.size() == offsets.back()) return false;
+        examples.push_back(i);
+        offsets.push_back(classes.size());
+        return true;
+    }
 };
 
 // The change of one example, summed up in double from its dual variables.
@@ -53,12 +54,13 @@ public:
     void clear() { std::fill(values_.begin(), values_.end(), 0.0); }
     const std::vector<double>& values() const { return values_; }
 
+    // As the change of example i; false where there is none.
     template <class T>
-    void append_to(AlphaChanges<T>& changes) const {
+    bool append_to(AlphaChanges<T>& changes, std::int64_t i) const {
         for (std::size_t c = 0; c < values_.size(); ++c) {
             if (T(values_[c]) != 0) changes.add(static_cast<std::int32_t>(c), T(values_[c]));
         }
-        changes.end_example();
+        return changes.end_example(i);
     }
 
 private:

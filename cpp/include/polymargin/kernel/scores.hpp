@@ -1,5 +1,4 @@
-// The scores F of all examples in double, one row for each class: f_ic = sum_j K_ij a_jc, not
-// centred where the machine is zero-sum.
+// Scores in double: f_ic = sum_j K_ij a_jc, not centred where the machine is zero-sum.
 #pragma once
 
 #include <algorithm>
@@ -15,39 +14,34 @@
 
 namespace polymargin {
 
-class Scores {
-public:
-    Scores(std::size_t n, int k) : n_(n), k_(k), values_(n * k) {}
+// The k scores of each of some examples, wherever they were computed.
+struct ScoreRows {
+    const double* values;
+    std::ptrdiff_t by_example, by_class;
+    int k;
 
-    double* of_class(int c) { return values_.data() + c * n_; }
-    const double* of_class(int c) const { return values_.data() + c * n_; }
-    int classes() const { return k_; }
-    std::size_t size() const { return n_; }
-    void clear() { std::fill(values_.begin(), values_.end(), 0.0); }
-
-    // Those of some examples.
-    Scores part(std::span<const std::int64_t> examples) const {
-        Scores result(examples.size(), k_);
-        for (int c = 0; c < k_; ++c) {
-            double* to = result.of_class(c);
-            for (const std::int64_t i : examples) *to++ = of_class(c)[i];
-        }
-        return result;
-    }
-
-    // The k scores of example i, less their mean if `centred`.
+    // Those of example i, less their mean if `centred`.
     template <class T>
     void read(std::size_t i, bool centred, T* to, std::ptrdiff_t step = 1) const {
+        const double* from = values + static_cast<std::ptrdiff_t>(i) * by_example;
         double mean = 0;
         if (centred) {
-            for (int c = 0; c < k_; ++c) mean += of_class(c)[i];
-            mean /= k_;
+            for (int c = 0; c < k; ++c) mean += from[c * by_class];
+            mean /= k;
         }
-        for (int c = 0; c < k_; ++c) to[c * step] = T(of_class(c)[i] - mean);
+        for (int c = 0; c < k; ++c) to[c * step] = T(from[c * by_class] - mean);
     }
+};
 
-    // F += a K for the examples of `changes` listed in `which`, whose kernel rows are those of
-    // `rows` in the same order, for `count` columns from `first` on.
+// The scores F of n examples in the caller's memory, one row for each class.
+class Scores {
+public:
+    Scores(double* values, std::size_t n, int k) : values_(values), n_(n), k_(k) {}
+
+    ScoreRows rows() const { return {values_, 1, static_cast<std::ptrdiff_t>(n_), k_}; }
+
+    // F += a K for `which` of the changes, whose kernel rows are those of `rows` in the same order,
+    // for `count` columns from `first` on.
     template <class T>
     void add(const AlphaChanges<T>& changes, std::span<const std::int64_t> which,
              std::span<const T* const> rows, std::size_t first, std::size_t count, int threads) {
@@ -119,7 +113,7 @@ private:
                 }
                 for (int c = 0; c < k_; ++c) {
                     const Stripe<T> sum = sum_of(group, c, packed.data());
-                    add_stripe(sum, of_class(c) + first + at, width);
+                    add_stripe(sum, values_ + c * n_ + first + at, width);
                 }
             }
         });
@@ -168,9 +162,15 @@ private:
         }
     }
 
+    double* values_;
     std::size_t n_;
     int k_;
-    std::vector<double> values_;
 };
+
+// Compiled in cpp/src/kernel.cpp.
+extern template void Scores::add(const AlphaChanges<float>&, std::span<const std::int64_t>,
+                                 std::span<const float* const>, std::size_t, std::size_t, int);
+extern template void Scores::add(const AlphaChanges<double>&, std::span<const std::int64_t>,
+                                 std::span<const double* const>, std::size_t, std::size_t, int);
 
 }  // namespace polymargin

@@ -1,5 +1,5 @@
 // The problem of a working set: block coordinate descent over a few examples with the Gram matrix
-// of those alone, all else fixed.
+// and the scores of those alone, all else fixed.
 //
 //     max_beta D(beta) over beta_i, i in W;   f_i = F_i + sum_{j in W} K_ij (a_j - a_j_old)
 //
@@ -44,10 +44,15 @@ public:
           random_(other.random_),
           change_(problem.machine, problem.k) {}
 
-    // Moves the dual variables of the examples and says how in `changes`. `gram` is their Gram
-    // matrix, row by row. Returns the number of visits.
-    std::int64_t solve(std::span<const std::int64_t> examples, const T* gram, const Plan& plan,
-                       Duals<T>& duals, const Scores& scores, AlphaChanges<T>& changes) {
+    struct Outcome {
+        AlphaChanges<T> changes;
+        std::int64_t visits;
+    };
+
+    // Moves the dual variables of the examples and says how. `gram` is their Gram matrix, row by
+    // row, and row e of `scores` belongs to examples[e].
+    Outcome solve(std::span<const std::int64_t> examples, const T* gram, const ScoreRows& scores,
+                  const Plan& plan, Duals<T>& duals) {
         load(examples, duals, scores);
         std::int64_t visits = 0;
         double start = 0, negligible = 0;
@@ -66,15 +71,15 @@ public:
             negligible = 0.1 * plan.fraction * start / static_cast<double>(order_.size());
             if (gap <= plan.fraction * start) break;
         }
-        store(duals, changes);
-        return visits;
+        return {store(duals), visits};
     }
 
 private:
     // Passes between these leave out examples whose gap was negligible.
     static constexpr int full_every = 4;
 
-    void load(std::span<const std::int64_t> examples, const Duals<T>& duals, const Scores& scores) {
+    void load(std::span<const std::int64_t> examples, const Duals<T>& duals,
+              const ScoreRows& scores) {
         examples_ = examples;
         const std::size_t q = examples.size(), size = block_.size();
         stride_ = simd::padded<T>(q);
@@ -84,7 +89,7 @@ private:
         gaps_.resize(q);
         std::iota(order_.begin(), order_.end(), std::uint32_t{0});
         for (std::size_t e = 0; e < q; ++e) {
-            scores.read(examples[e], problem_.machine.zero_sum, scores_.data() + e,
+            scores.read(e, problem_.machine.zero_sum, scores_.data() + e,
                         static_cast<std::ptrdiff_t>(stride_));
             duals.for_each(examples[e], [&](std::int32_t c, T b) { beta_[e * size + c] = b; });
         }
@@ -126,8 +131,8 @@ private:
     }
 
     // Writes the dual variables back; their change is the difference in double.
-    void store(Duals<T>& duals, AlphaChanges<T>& changes) {
-        changes.clear();
+    AlphaChanges<T> store(Duals<T>& duals) {
+        AlphaChanges<T> changes;
         const std::size_t size = block_.size();
         for (std::size_t e = 0; e < examples_.size(); ++e) {
             const std::size_t i = examples_[e];
@@ -141,9 +146,9 @@ private:
                 entries_.push_back({c, beta});
                 change_.add(y, c, double(beta));
             }
-            change_.append_to(changes);
-            if (!changes.empty(e)) duals.assign(i, entries_);
+            if (change_.append_to(changes, examples_[e])) duals.assign(i, entries_);
         }
+        return changes;
     }
 
     const KernelProblem<T>& problem_;
