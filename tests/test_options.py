@@ -10,9 +10,9 @@ import pytest
 from sklearn.base import clone
 
 import polymargin
-from polymargin import SMO, LinearSVM, core
+from polymargin import LinearSVM, core
 from polymargin._machines import find_machine
-from polymargin.block_solvers import BLOCK_SOLVERS, BlockSolver, find_block_solver
+from polymargin.block_solvers import BLOCK_SOLVERS, SMO, BlockSolver, find_block_solver
 from polymargin.core._levels import LEVELS, choose_level, usable_levels
 from polymargin.solvers._linear import find_solver
 
@@ -80,7 +80,7 @@ def test_block_solver_of_another_machine_is_refused(blobs: tuple[Any, Any]) -> N
         (polymargin.Bisection, "tol", "small"),
         (polymargin.FixedPoint, "tol", -1e-3),
         (polymargin.FixedPoint, "max_iter", -1),
-        (polymargin.SMO, "max_iter", 2.5),
+        (SMO, "max_iter", 2.5),
         (polymargin.FrankWolfe, "max_iter", 0),
         (polymargin.Greedy, "threshold", float("inf")),
         (polymargin.Greedy, "max_iter", True),

@@ -2,7 +2,6 @@
 
 from polymargin._versions import show_versions, version_of
 from polymargin.block_solvers import (
-    SMO,
     Bisection,
     FixedPoint,
     FrankWolfe,
@@ -14,13 +13,12 @@ from polymargin.block_solvers import (
     Walrus,
 )
 from polymargin.errors import DataError, ModelFileError
-from polymargin.estimators import KernelSVM, LinearSVM, Path, path
+from polymargin.estimators import KernelSVM, LinearSVM, RegularizationPath, path
 from polymargin.files import load, read_info, save
-from polymargin.solvers import S2DO, BlockDescent, Blocks, CrammerSinger, SMOSolver
+from polymargin.solvers import S2DO, BlockDescent, Blocks, CrammerSinger
 
 __all__ = [
     "S2DO",
-    "SMO",
     "Bisection",
     "BlockDescent",
     "Blocks",
@@ -34,9 +32,8 @@ __all__ = [
     "LinearSVM",
     "ModelFileError",
     "Newton",
-    "Path",
     "Pivot",
-    "SMOSolver",
+    "RegularizationPath",
     "Sort",
     "Walrus",
     "load",

@@ -97,10 +97,10 @@ def select(
     if plot is not None:
         plot_search(search, plot)
     if model is not None:
-        assert search.best_estimator is not None
+        assert search.best_estimator_ is not None
         with writing(model):
             save(
-                assemble(steps, search.best_estimator),
+                assemble(steps, search.best_estimator_),
                 model,
                 data_hash=data_hash(table.X, table.y),
                 reading=table.reading,
@@ -112,7 +112,7 @@ def select(
         )
     elif not quiet:
         _report(search, model)
-    if model is not None and not search.best_estimator.converged_:  # type: ignore[union-attr]
+    if model is not None and not search.best_estimator_.converged_:  # type: ignore[union-attr]
         raise typer.Exit(Exit.NOT_CONVERGED)
 
 

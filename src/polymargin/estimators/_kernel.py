@@ -92,7 +92,7 @@ class KernelSVM(BaseSVM):
     solver : str or options object, default="auto"
         The outer loop: ``"blocks"``, which is what ``"auto"`` means, or one of the literature:
         ``"smo"``, ``"s2do"`` or, for the machines ``"cs"`` and ``"adm"``, ``"crammer-singer"``.
-        Options objects are `Blocks`, `SMOSolver`, `S2DO` and `CrammerSinger`.
+        Options objects are `Blocks`, `solvers.SMO`, `S2DO` and `CrammerSinger`.
     block_solver : str or options object, default="auto"
         How the problem of one example is solved, see `LinearSVM`; used by ``"blocks"``.
     cache_size : float, default=1024

@@ -11,16 +11,19 @@ from typing import Any
 
 import numpy as np
 
+from polymargin import solvers
 from polymargin.block_solvers import BLOCK_SOLVERS
 from polymargin.errors import ModelFileError
 from polymargin.files._fields import read_number, write_number
 from polymargin.solvers import KERNEL_SOLVERS, SOLVERS
 
-_OPTIONS: dict[str, type[Any]] = {
-    cls.__name__: cls
+# An outer loop shares its name with a block solver.
+_NAMES: dict[type[Any], str] = {
+    cls: "SMOSolver" if cls is solvers.SMO else cls.__name__
     for table in (BLOCK_SOLVERS, SOLVERS, KERNEL_SOLVERS)
     for cls in table.values()
 }
+_OPTIONS = {name: cls for cls, name in _NAMES.items()}
 _DTYPES = {name: getattr(np, name) for name in ("float32", "float64", "int32", "int64")}
 
 
@@ -58,9 +61,9 @@ def encode(value: Any) -> Any:
         return {"tuple": [encode(item) for item in value]}
     if isinstance(value, dict):
         return {"pairs": [[encode(key), encode(item)] for key, item in value.items()]}
-    if type(value).__name__ in _OPTIONS and type(value) is _OPTIONS[type(value).__name__]:
+    if type(value) in _NAMES:
         options = {field.name: encode(getattr(value, field.name)) for field in fields(value)}
-        return {"options": type(value).__name__, "fields": options}
+        return {"options": _NAMES[type(value)], "fields": options}
     if isinstance(value, (type, np.dtype)):
         name = np.dtype(value).name
         if name in _DTYPES:

@@ -63,17 +63,17 @@ class GridSearch:
     log2_C, log2_gamma : tuple of float or None
         The ranges (first, last, step) of the coarse grid; None for gamma where the search was
         over C alone.
-    best_estimator : LinearSVM, KernelSVM or None
+    best_estimator_ : LinearSVM, KernelSVM or None
         The estimator fitted on all rows at the best point; None without `refit`.
     n_fits : int
-        How many fits the search took, that of `best_estimator` included.
+        How many fits the search took, that of `best_estimator_` included.
     """
 
     machines: tuple[str, ...]
     points: tuple[GridPoint, ...]
     log2_C: tuple[float, float, float]  # noqa: N815
     log2_gamma: tuple[float, float, float] | None
-    best_estimator: LinearSVM | KernelSVM | None
+    best_estimator_: LinearSVM | KernelSVM | None
     n_fits: int
 
     @property

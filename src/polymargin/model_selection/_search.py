@@ -144,7 +144,7 @@ def nested_grid_search(
     ['C', 'gamma', 'machine']
     >>> search.best_score > 0.9
     True
-    >>> search.best_estimator.C == search.best.C
+    >>> search.best_estimator_.C == search.best.C
     True
     """
     if not isinstance(estimator, LinearSVM | KernelSVM):
@@ -189,14 +189,14 @@ def nested_grid_search(
         points=grid.points(),
         log2_C=axis_C.range,
         log2_gamma=axis_gamma and axis_gamma.range,
-        best_estimator=None,
+        best_estimator_=None,
         n_fits=grid.n_fits,
     )
     _warn_not_converged(search, estimator)
     if not refit:
         return search
     best = clone(estimator).set_params(**search.best_params).fit(X, y, sample_weight)
-    return replace(search, best_estimator=best, n_fits=search.n_fits + 1)
+    return replace(search, best_estimator_=best, n_fits=search.n_fits + 1)
 
 
 class _Planned(NamedTuple):

@@ -96,7 +96,7 @@ class Sequential(Decomposition):
 
 
 @dataclass(frozen=True)
-class SMOSolver(Sequential):
+class SMO(Sequential):
     """One dual variable of the whole problem at a time (Doğan, Glasmachers and Igel).
 
     The variable is chosen by the largest gain without bounds. Machines joined by a maximum move
@@ -111,8 +111,8 @@ class SMOSolver(Sequential):
 
     Examples
     --------
-    >>> from polymargin import KernelSVM, SMOSolver
-    >>> KernelSVM(solver=SMOSolver(shrinking=False)).solver.shrinking
+    >>> from polymargin import KernelSVM, solvers
+    >>> KernelSVM(solver=solvers.SMO(shrinking=False)).solver.shrinking
     False
     """
 
@@ -125,7 +125,7 @@ class S2DO(Sequential):
 
     The first is the one with the largest gradient, the second the one with which it gains most
     without bounds; both move to the optimum inside their bounds. For machines joined by a maximum
-    the same as `SMOSolver`.
+    the same as `SMO`.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ class CrammerSinger(Decomposition):
 
 KERNEL_SOLVERS: dict[str, type[Blocks] | type[Decomposition]] = {
     Blocks.name: Blocks,
-    SMOSolver.name: SMOSolver,
+    SMO.name: SMO,
     S2DO.name: S2DO,
     CrammerSinger.name: CrammerSinger,
 }
