@@ -18,9 +18,9 @@ TextFeatures = Literal["hashing", "tfidf"]
 Analyzer = Literal["word", "char", "char_wb"]
 Stopping = Literal["gap", "kkt"]
 Missing = Literal["error", "mean"]
-Ranking = Literal["tau", "margin", "held-out"]
+RankingName = Literal["tau", "margin", "held-out"]
 Target = Literal["safetensors", "liblinear", "onnx", "svmlight", "npz"]
-Kernel = Literal["linear", "rbf", "poly", "normalized-poly", "sigmoid", "laplacian"]
+KernelName = Literal["linear", "rbf", "poly", "normalized-poly", "sigmoid", "laplacian"]
 
 
 def _complete_machine(incomplete: str) -> list[str]:
@@ -117,7 +117,7 @@ COption = Annotated[
     float, typer.Option("-C", "--C", help="Weight of the loss.", rich_help_panel=_MODEL)
 ]
 KernelOption = Annotated[
-    Kernel | None,
+    KernelName | None,
     typer.Option(
         "--kernel", "-k", help="By default the machine is linear.", rich_help_panel=_MODEL
     ),

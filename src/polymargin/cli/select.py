@@ -12,7 +12,7 @@ from polymargin.cli._console import grid, note, show, show_figures, show_json, s
 from polymargin.cli._data import Reading
 from polymargin.cli._exit import Exit
 from polymargin.cli._figures import check_plot, plot_search
-from polymargin.cli._given import refuse_without_kernel
+from polymargin.cli._option_conflicts import refuse_without_kernel
 from polymargin.cli._outputs import check_target
 from polymargin.cli._recipe import (
     Features,

@@ -12,7 +12,7 @@ from polymargin.cli._checkpoints import CheckpointWriter, Resumed
 from polymargin.cli._console import note, show_figures, show_json, shown_warnings, warn
 from polymargin.cli._data import Reading, concerning
 from polymargin.cli._exit import Exit, interrupted
-from polymargin.cli._given import (
+from polymargin.cli._option_conflicts import (
     is_given,
     refuse_with_stream,
     refuse_without_kernel,

@@ -28,8 +28,8 @@ from polymargin.fit import (
     make_keeper,
     make_options,
     make_problem,
+    solve_linear,
     sparse_scores,
-    train,
     warn_not_converged,
 )
 from polymargin.solvers import BlockDescent
@@ -230,7 +230,9 @@ class LinearSVM(BaseSVM):
 
         task = FitTask(self, X, y, sample_weight)
         keeper = make_keeper(self, problem, machine, past)
-        result, stopped = train(problem, machine, options, warm, task, int(self.verbose), keeper)
+        result, stopped = solve_linear(
+            problem, machine, options, warm, task, int(self.verbose), keeper
+        )
         self._store(result, problem, machine, past)
         if result.exception is not None:
             raise result.exception

@@ -2,7 +2,7 @@
 
 from polymargin.fit._callbacks import CallbackSupportMixin, FitTask
 from polymargin.fit._interrupts import Interrupts, held_interrupts
-from polymargin.fit._linear import Monitor, make_options, train
+from polymargin.fit._linear import Monitor, make_options, solve_linear
 from polymargin.fit._outcome import Outcome, warn_not_converged
 from polymargin.fit._past import Past
 from polymargin.fit._problem import Problem, make_problem
@@ -54,7 +54,7 @@ __all__ = [
     "make_options",
     "make_problem",
     "open_display",
+    "solve_linear",
     "sparse_scores",
-    "train",
     "warn_not_converged",
 ]

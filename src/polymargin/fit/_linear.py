@@ -45,7 +45,7 @@ class Monitor:
         return self.stopped
 
 
-def train(
+def solve_linear(
     problem: Problem,
     machine: "MachineInfo",
     options: "LinearOptions",

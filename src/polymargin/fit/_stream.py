@@ -5,7 +5,7 @@ here copies them: `coef_` and `intercept_` are read off the stream when somebody
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from sklearn.utils.multiclass import type_of_target, unique_labels
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polymargin.core import Duals, LinearStream, Rows, StreamCertificate
-    from polymargin.estimators import LinearSVM
 
 
 @dataclass(frozen=True)
@@ -40,6 +39,27 @@ class Batch:
         return len(self.labels)
 
 
+class StreamModel(Protocol):
+    """A linear machine whose weights a stream changes."""
+
+    machine: str
+    class_weight: Any
+    classes_: "NDArray[Any]"
+    n_samples_seen_: int
+    _stream: "LinearStream | None"
+
+    def _upper(
+        self, X: Any, y: "NDArray[Any]", sample_weight: Any, known: "NDArray[Any] | None"
+    ) -> "NDArray[np.float64]":
+        """C_i of each row."""
+
+    def _forget(self, *names: str) -> None:
+        """Remove these attributes, by default all that was learnt."""
+
+    def _end_stream(self) -> None:
+        """Keep the weights, but not what the next batch would go on from."""
+
+
 class StreamEngine:
     """Takes batches into a model: into its stream or, where `anew` or it has none, a new one.
 
@@ -49,7 +69,7 @@ class StreamEngine:
 
     def __init__(
         self,
-        model: "LinearSVM",
+        model: StreamModel,
         classes: Any,
         *,
         anew: bool,

@@ -13,7 +13,7 @@ from polymargin._versions import version_of
 from polymargin.errors import require
 from polymargin.inspect._html import escape
 from polymargin.inspect._patterns import Ranking
-from polymargin.inspect._report_data import ReportData, gather
+from polymargin.inspect._report_data import ReportData, gather_findings
 from polymargin.inspect._report_sections import sections
 from polymargin.inspect._report_tables import Section
 from polymargin.inspect._text import visible
@@ -90,7 +90,7 @@ def report(
         raise ValueError(f"max_patterns has to be at least 1, not {max_patterns}")
     if (X_test is None) != (y_test is None):
         raise ValueError("X_test and y_test go together; one of them is missing")
-    data = gather(
+    data = gather_findings(
         model,
         X,
         y,

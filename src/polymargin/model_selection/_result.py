@@ -80,7 +80,7 @@ class GridSearch:
     def best(self) -> GridPoint:
         """The best point of all machines; of equals that of the machine given first."""
         points = [self.best_of(machine) for machine in self.machines]
-        return min(points, key=lambda point: rank(point)[0])
+        return min(points, key=lambda point: preference(point)[0])
 
     @property
     def best_params(self) -> dict[str, Any]:
@@ -104,7 +104,7 @@ class GridSearch:
         -------
         point : GridPoint
         """
-        return min(self._points_of(machine), key=rank)
+        return min(self._points_of(machine), key=preference)
 
     def records(self) -> list[dict[str, Any]]:
         """The points as dicts, with the accuracies of the folds as ``score_0``, ``score_1`` ...
@@ -193,6 +193,6 @@ def _place(point: GridPoint) -> tuple[float, float]:
     return math.log2(point.C), math.log2(point.gamma or 1.0)
 
 
-def rank(point: GridPoint) -> tuple[float, float, float]:
+def preference(point: GridPoint) -> tuple[float, float, float]:
     """Smallest for the best; means that differ by rounding are equal."""
     return -round(point.mean_score, 12), point.C, point.gamma or 0.0

@@ -43,7 +43,7 @@ from polymargin.model_selection._fits import (
     Score,
     has_gamma,
 )
-from polymargin.model_selection._result import GridPoint, GridSearch, rank
+from polymargin.model_selection._result import GridPoint, GridSearch, preference
 from polymargin.solvers import find_kernel_solver
 
 if TYPE_CHECKING:
@@ -251,7 +251,7 @@ class _Grid:
             Cs = self._axis_C.coarse()
             gammas = self._axis_gamma.coarse() if self._axis_gamma else [0]
         else:
-            i_C, i_gamma = min(known, key=lambda at: rank(known[at]))
+            i_C, i_gamma = min(known, key=lambda at: preference(known[at]))
             Cs = self._axis_C.around(i_C, level)
             gammas = self._axis_gamma.around(i_gamma, level) if self._axis_gamma else [0]
         return [at for at in itertools.product(Cs, gammas) if at not in known]
