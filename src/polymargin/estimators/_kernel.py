@@ -13,9 +13,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from polymargin._machines import find_machine
 from polymargin._threads import blas_threads, count_threads
-from polymargin.block_solvers import BLOCK_SOLVERS, BlockSolver, find_block_solver
+from polymargin.block_solvers import BLOCK_SOLVERS, BlockSolver
 from polymargin.estimators._base import BaseSVM
 from polymargin.fit import (
     FitTask,
@@ -39,7 +38,7 @@ from polymargin.kernel import (
     make_kernel,
     train_kernel,
 )
-from polymargin.solvers import KERNEL_SOLVERS, Blocks, Decomposition, find_kernel_solver
+from polymargin.solvers import KERNEL_SOLVERS, Blocks, Choice, Decomposition, choose
 
 if TYPE_CHECKING:
     from typing import Self
@@ -160,6 +159,8 @@ class KernelSVM(BaseSVM):
     True
     """
 
+    _solvers = KERNEL_SOLVERS
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "machine": [str],
         "C": [Interval(Real, 0, None, closed="neither")],
@@ -253,12 +254,10 @@ class KernelSVM(BaseSVM):
         """
         n_threads = count_threads(self.n_jobs)
         pairwise = self.kernel == "precomputed"
-        machine = find_machine(self.machine)  # what does not fit is refused before any work
-        find_kernel_solver(self.solver, machine)
-        find_block_solver(self.block_solver, machine)
+        choose(self)  # what does not fit is refused before any work
         X, y = check_X(self, X, y)
         check_classification_targets(y)
-        problem = make_problem(X, y, self._upper(X, y, sample_weight), pairwise)
+        problem = make_problem(X, y, self._upper(X, y, sample_weight), pairwise=pairwise)
         weight = check_sample_weight(sample_weight, X)
         kernel = make_kernel(
             self.kernel,
@@ -283,7 +282,8 @@ class KernelSVM(BaseSVM):
         n_threads: int,
     ) -> None:
         """Fit the problem that was made of X, y and the weights, whatever its kernel reads."""
-        machine = find_machine(self.machine)
+        choice: Choice[Blocks | Decomposition] = choose(self)
+        machine = choice.machine
         state = getattr(self, "_dual_state", None) if self.warm_start else None
         warm, past = find_start(state, problem, machine)
         task = FitTask(self, X, y, sample_weight)
@@ -291,8 +291,8 @@ class KernelSVM(BaseSVM):
             problem,
             machine,
             kernel,
-            find_kernel_solver(self.solver, machine),
-            find_block_solver(self.block_solver, machine),
+            choice.solver,
+            choice.block_solver,
             warm=warm,
             goal=Goal(float(self.tol), int(self.max_iter), self.stopping == "gap"),
             seed=int(check_random_state(self.random_state).randint(2**31 - 1)),

@@ -12,7 +12,6 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from polymargin import core
-from polymargin._machines import find_machine
 from polymargin._threads import count_threads
 from polymargin.block_solvers import BLOCK_SOLVERS, BlockSolver
 from polymargin.estimators._base import BaseSVM
@@ -32,7 +31,7 @@ from polymargin.fit import (
     sparse_scores,
     warn_not_converged,
 )
-from polymargin.solvers import BlockDescent
+from polymargin.solvers import LINEAR_SOLVERS, BlockDescent, Choice, choose
 
 if TYPE_CHECKING:
     from typing import Self
@@ -147,6 +146,7 @@ class LinearSVM(BaseSVM):
     True
     """
 
+    _solvers = LINEAR_SOLVERS
     _stream: "LinearStream | None" = None  # what `partial_fit` goes on from
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -156,7 +156,7 @@ class LinearSVM(BaseSVM):
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, 2**62, closed="left")],
         "stopping": [StrOptions({"gap", "kkt"})],
-        "solver": [str, BlockDescent],
+        "solver": [str, *LINEAR_SOLVERS.values()],
         "block_solver": [str, *BLOCK_SOLVERS.values()],
         "weights": [StrOptions({"auto", "dense", "sparse"})],
         "class_weight": [StrOptions({"balanced"}), dict, None],
@@ -220,8 +220,9 @@ class LinearSVM(BaseSVM):
         -------
         self : LinearSVM
         """
-        machine = find_machine(self.machine)
-        options = make_options(self, machine)
+        choice: Choice[BlockDescent] = choose(self)  # what does not fit is refused before any work
+        options = make_options(self, choice)
+        machine = choice.machine
         X, y = check_X(self, X, y)
         check_classification_targets(y)
         problem = make_problem(X, y, self._upper(X, y, sample_weight))

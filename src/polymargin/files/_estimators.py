@@ -6,8 +6,6 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from polymargin._machines import find_machine
-from polymargin.block_solvers import find_block_solver
 from polymargin.errors import ModelFileError
 from polymargin.estimators import KernelSVM, LinearSVM
 from polymargin.files._arrays import (
@@ -33,7 +31,7 @@ from polymargin.files._training import (
     take_duals,
     take_stream,
 )
-from polymargin.solvers import find_kernel_solver, find_solver
+from polymargin.solvers import choose
 
 Estimator = LinearSVM | KernelSVM
 ESTIMATORS: dict[str, type[Any]] = {"LinearSVM": LinearSVM, "KernelSVM": KernelSVM}
@@ -81,12 +79,7 @@ def take_estimator(fields: Fields, tensors: Tensors) -> Any:
 def _check_solvers(model: Any) -> None:
     """The names that the estimator itself looks up in `fit` only."""
     try:
-        machine = find_machine(model.machine)
-        find_block_solver(model.block_solver, machine)
-        if isinstance(model, LinearSVM):
-            find_solver(model.solver)
-        else:
-            find_kernel_solver(model.solver, machine)
+        choose(model)
     except ValueError as error:
         raise ModelFileError(f"the parameters are wrong: {error!s:.400}") from None
 

@@ -15,12 +15,12 @@ from polymargin import solvers
 from polymargin.block_solvers import BLOCK_SOLVERS
 from polymargin.errors import ModelFileError
 from polymargin.files._fields import read_number, write_number
-from polymargin.solvers import KERNEL_SOLVERS, SOLVERS
+from polymargin.solvers import KERNEL_SOLVERS, LINEAR_SOLVERS
 
 # An outer loop shares its name with a block solver.
 _NAMES: dict[type[Any], str] = {
     cls: "SMOSolver" if cls is solvers.SMO else cls.__name__
-    for table in (BLOCK_SOLVERS, SOLVERS, KERNEL_SOLVERS)
+    for table in (BLOCK_SOLVERS, LINEAR_SOLVERS, KERNEL_SOLVERS)
     for cls in table.values()
 }
 _OPTIONS = {name: cls for cls, name in _NAMES.items()}

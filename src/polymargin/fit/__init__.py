@@ -9,7 +9,7 @@ from polymargin.fit._problem import Problem, make_problem
 from polymargin.fit._progress import RECORD, Check, open_display
 from polymargin.fit._sparse import sparse_scores
 from polymargin.fit._state import DualState, Keeper, ProblemKeeper, find_start, make_keeper
-from polymargin.fit._stream import Batch, StreamEngine
+from polymargin.fit._stream import StreamEngine
 from polymargin.fit._validation import (
     apply_class_weight,
     as_rows,
@@ -25,7 +25,6 @@ from polymargin.fit._validation import (
 
 __all__ = [
     "RECORD",
-    "Batch",
     "CallbackSupportMixin",
     "Check",
     "DualState",

@@ -20,17 +20,8 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from polymargin._machines import find_machine
 from polymargin._threads import blas_threads, count_threads
-from polymargin.block_solvers import find_block_solver
 from polymargin.estimators import KernelSVM, LinearSVM
-from polymargin.fit import (
-    as_rows,
-    check_features,
-    check_finite_norms,
-    check_sample_weight,
-    check_square,
-    check_symmetric,
-    check_X,
-)
+from polymargin.fit import check_sample_weight, check_X, make_problem
 from polymargin.kernel import IndefiniteKernelWarning
 from polymargin.model_selection._axes import Axis, make_axis
 from polymargin.model_selection._fits import (
@@ -44,7 +35,7 @@ from polymargin.model_selection._fits import (
     has_gamma,
 )
 from polymargin.model_selection._result import GridPoint, GridSearch, preference
-from polymargin.solvers import find_kernel_solver
+from polymargin.solvers import choose
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -160,7 +151,7 @@ def nested_grid_search(
         raise ValueError(f"refit has to be True or False, got {refit!r}")
     names = _find_machines(estimator.machine if machines is None else machines)
     for name in names:
-        _check_solvers(estimator, name)
+        choose(estimator, name)  # what is not defined is refused before any work
     if log2_C is None:
         log2_C = _LINEAR_C if isinstance(estimator, LinearSVM) else _KERNEL_C
     axis_C = make_axis("log2_C", log2_C, int(refinements))
@@ -319,14 +310,6 @@ def _find_machines(given: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys(find_machine(name).name for name in names))
 
 
-def _check_solvers(estimator: LinearSVM | KernelSVM, machine: str) -> None:
-    """Refuse solvers that are not defined for the machine before any work."""
-    info = find_machine(machine)
-    find_block_solver(estimator.block_solver, info)
-    if isinstance(estimator, KernelSVM):
-        find_kernel_solver(estimator.solver, info)
-
-
 def _gamma_range(estimator: LinearSVM | KernelSVM, given: Any) -> Any:
     if has_gamma(estimator):
         return _GAMMA if isinstance(given, str) and given == "auto" else given
@@ -350,13 +333,8 @@ def _make_data(
     reader._validate_params()
     X, y = check_X(reader, X, y)
     check_classification_targets(y)
-    rows = as_rows(X)
-    check_finite_norms(rows, X)
-    if getattr(estimator, "kernel", None) == "precomputed":
-        check_square(X)
-        check_symmetric(X)
-    else:
-        check_features(rows, X)
+    pairwise = getattr(estimator, "kernel", None) == "precomputed"
+    make_problem(X, y, np.ones(len(y)), pairwise=pairwise)  # of all rows, for its checks
     weight = None if sample_weight is None else check_sample_weight(sample_weight, X)
     data = Data(X, y, weight, _make_folds(y, 5 if cv is None else cv, random_state))
     for _, validation in data.folds:

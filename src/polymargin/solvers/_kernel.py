@@ -3,23 +3,22 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from polymargin import core
 from polymargin._options import (
     HISTORIES,
-    by_name,
     check_count,
     check_flag,
     check_positive,
     check_word,
 )
 from polymargin.block_solvers import FixedPoint
+from polymargin.solvers._base import OuterLoop
 
 if TYPE_CHECKING:
     from polymargin.core import DecompositionOptions, MachineInfo
 
 
 @dataclass(frozen=True)
-class Blocks:
+class Blocks(OuterLoop):
     """Two-level working sets, the loop of kernel machines that ``solver="auto"`` means.
 
     Parameters
@@ -56,18 +55,12 @@ class Blocks:
 
 
 @dataclass(frozen=True)
-class Decomposition:
+class Decomposition(OuterLoop):
     """Few dual variables at a time. Base of such loops of kernel machines, not one itself."""
-
-    name: ClassVar[str]
 
     def apply(self, options: "DecompositionOptions") -> None:
         """Write this choice into the options of the core."""
         options.solver = self.name
-
-    def is_defined_for(self, machine: "MachineInfo") -> bool:
-        """Whether the solver can train this machine."""
-        return True
 
 
 @dataclass(frozen=True)
@@ -204,24 +197,9 @@ class CrammerSinger(Decomposition):
         return FixedPoint.name in machine.block_solvers or machine.separable
 
 
-KERNEL_SOLVERS: dict[str, type[Blocks] | type[Decomposition]] = {
+KERNEL_SOLVERS: dict[str, type[Blocks | Decomposition]] = {
     Blocks.name: Blocks,
     SMO.name: SMO,
     S2DO.name: S2DO,
     CrammerSinger.name: CrammerSinger,
 }
-
-
-def find_kernel_solver(
-    solver: str | Blocks | Decomposition, machine: "MachineInfo"
-) -> Blocks | Decomposition:
-    """The same for kernel machines; ValueError where `machine` has no such solver."""
-    if isinstance(solver, str):
-        solver = Blocks() if solver == "auto" else by_name("solver", solver, KERNEL_SOLVERS)
-    if isinstance(solver, Decomposition) and not solver.is_defined_for(machine):
-        defined = [info.name for info in core.machines() if solver.is_defined_for(info)]
-        raise ValueError(
-            f"solver {solver.name!r} is not defined for machine {machine.name!r}; it is defined "
-            f"for {', '.join(defined)}"
-        )
-    return solver

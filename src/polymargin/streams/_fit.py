@@ -11,7 +11,7 @@ import numpy as np
 from polymargin import core
 from polymargin.errors import DataError
 from polymargin.estimators import LinearSVM
-from polymargin.fit import RECORD, Batch, Check, StreamEngine
+from polymargin.fit import RECORD, Check, Problem, StreamEngine
 from polymargin.streams._scratch import DualScratch
 
 __all__ = ["Batches", "fit_stream"]
@@ -150,7 +150,7 @@ class _Run:
         check = Check(float(passes), seconds, primal, dual, gap, violation, active=seen)
         model.history_ = np.array([check], RECORD)
 
-    def _read(self, number: int) -> Iterator[Batch]:
+    def _read(self, number: int) -> Iterator[Problem]:
         """The batches of a pass; `on_batch` hears of each when it has been used."""
         seen = 0
         for X, y in self._batches():
