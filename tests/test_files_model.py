@@ -28,8 +28,7 @@ from polymargin import (
 from polymargin.errors import ModelFileError
 from polymargin.files import _arrays, data_hash, load, read_info, save
 from polymargin.files._training import duals_bytes
-
-KERNELS = ["linear", "rbf", "poly", "normalized-poly", "sigmoid", "laplacian"]
+from polymargin.kernel import NAMED_KERNELS
 
 
 def again(model: Any, path: Path, **options: Any) -> Any:
@@ -77,7 +76,7 @@ def test_linear(machine: str, weights: str, dtype: Any, blobs: tuple[Any, Any], 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("as_sparse", [False, True])
-@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("kernel", NAMED_KERNELS)
 def test_kernel(
     kernel: str, as_sparse: bool, dtype: Any, blobs: tuple[Any, Any], file: Path
 ) -> None:

@@ -13,7 +13,6 @@ from polymargin.files import Checkpoint, read_checkpoint, write_checkpoint
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from polymargin.cli._options import KernelName
     from polymargin.cli._recipe import SVM
     from polymargin.fit import DualState
 
@@ -64,7 +63,7 @@ class Resumed:
         return cls(path, read_checkpoint(path))
 
     @property
-    def kernel(self) -> "KernelName | None":
+    def kernel(self) -> str | None:
         """None for a linear machine."""
         return self.checkpoint.parameters.get("kernel")
 

@@ -22,7 +22,7 @@ from polymargin._machines import find_machine
 from polymargin._threads import blas_threads, count_threads
 from polymargin.estimators import KernelSVM, LinearSVM
 from polymargin.fit import check_sample_weight, check_X, make_problem
-from polymargin.kernel import IndefiniteKernelWarning
+from polymargin.kernel import IndefiniteKernelWarning, has_gamma
 from polymargin.model_selection._axes import Axis, make_axis
 from polymargin.model_selection._fits import (
     Chain,
@@ -32,7 +32,6 @@ from polymargin.model_selection._fits import (
     GramFits,
     RowFits,
     Score,
-    has_gamma,
 )
 from polymargin.model_selection._result import GridPoint, GridSearch, preference
 from polymargin.solvers import choose
@@ -311,11 +310,11 @@ def _find_machines(given: Any) -> tuple[str, ...]:
 
 
 def _gamma_range(estimator: LinearSVM | KernelSVM, given: Any) -> Any:
-    if has_gamma(estimator):
+    kernel = getattr(estimator, "kernel", None)
+    if has_gamma(kernel):
         return _GAMMA if isinstance(given, str) and given == "auto" else given
     if given is None or (isinstance(given, str) and given == "auto"):
         return None
-    kernel = getattr(estimator, "kernel", None)
     owner = "LinearSVM" if kernel is None else f"the kernel {kernel!r}"
     raise ValueError(f"log2_gamma: {owner} has no gamma")
 
