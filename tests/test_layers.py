@@ -13,7 +13,7 @@ ROOT = Path(polymargin.__file__).parent
 
 # From the bottom up. What stands in one line does not import each other.
 LAYERS = (
-    ("errors", "_atomic", "_threads"),
+    ("errors", "_atomic", "_sklearn", "_threads"),
     ("core",),
     ("_options", "_machines", "_versions"),
     ("block_solvers",),
@@ -60,8 +60,8 @@ class Import:
         return LEVEL[importer] <= LEVEL[imported]
 
 
-def imports_of(file: Path) -> Iterator[Import]:
-    """All imports of this package, also those for types alone."""
+def imports_of(file: Path, package: str = "polymargin") -> Iterator[Import]:
+    """All imports of a package, also those for types alone."""
     by = file.relative_to(ROOT).with_suffix("").parts
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.Import):
@@ -73,11 +73,12 @@ def imports_of(file: Path) -> Iterator[Import]:
             continue
         for name in names:
             of = tuple(name.split("."))
-            if of[0] == "polymargin" and of != ("polymargin", "__version__"):
+            if of[0] == package and of != ("polymargin", "__version__"):
                 yield Import(by, node.lineno, of)
 
 
-IMPORTS = [found for file in sorted(ROOT.rglob("*.py")) for found in imports_of(file)]
+FILES = sorted(ROOT.rglob("*.py"))
+IMPORTS = [found for file in FILES for found in imports_of(file)]
 
 
 def test_every_part_of_the_package_has_a_layer() -> None:
@@ -92,6 +93,27 @@ def test_underscored_modules_are_imported_by_their_own_package_alone() -> None:
 def test_imports_go_down_the_layers() -> None:
     inside = [found for found in IMPORTS if not found.by[0].startswith("__")]
     assert [str(found) for found in inside if found.is_upward] == []
+
+
+def test_one_module_imports_private_names_of_scikit_learn() -> None:
+    importers = {
+        found.by
+        for file in FILES
+        for found in imports_of(file, "sklearn")
+        if any(part.startswith("_") and not part.startswith("__") for part in found.of)
+    }
+    assert importers == {("_sklearn",)}
+
+
+def test_one_module_calls_private_methods_of_scikit_learn() -> None:
+    private = {"_validate_params", "_validate_steps", "_validate_data", "_check_feature_names"}
+    calls = {
+        file.relative_to(ROOT).stem
+        for file in FILES
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.Attribute) and node.attr in private
+    }
+    assert calls == {"_sklearn"}
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
 from sklearn.pipeline import Pipeline
 
+from polymargin._sklearn import validate_parameters
 from polymargin.cli import _options as o
 from polymargin.cli._console import note
 from polymargin.cli._data import check_missing, concerning
@@ -197,7 +198,7 @@ class KernelOptions:
 
 def check_parameters(svm: SVM) -> None:
     """Refuse what does not fit together before any file is read."""
-    svm._validate_params()
+    validate_parameters(svm)
     choose(svm)
 
 

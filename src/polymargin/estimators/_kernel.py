@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from polymargin._sklearn import Interval, StrOptions, fit_context
 from polymargin._threads import blas_threads, count_threads
 from polymargin.block_solvers import BLOCK_SOLVERS, BlockSolver
 from polymargin.estimators._base import BaseSVM
@@ -231,7 +230,7 @@ class KernelSVM(BaseSVM):
         tags.classifier_tags.poor_score = tags.input_tags.pairwise and not self.fit_intercept
         return tags
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "Self":
         """Fit the functions of all classes at once.
 

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from polymargin import core
+from polymargin._sklearn import Interval, StrOptions, fit_context
 from polymargin._threads import count_threads
 from polymargin.block_solvers import BLOCK_SOLVERS, BlockSolver
 from polymargin.estimators._base import BaseSVM
@@ -199,7 +198,7 @@ class LinearSVM(BaseSVM):
         self.random_state = random_state
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "Self":
         """Fit all weights at once.
 
@@ -251,7 +250,7 @@ class LinearSVM(BaseSVM):
         if self.weights == "sparse":
             self.sparsify()
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> "Self":
         """Visit each row once, in the order given, and forget it.
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from sklearn.pipeline import Pipeline
 
+from polymargin._sklearn import validate_steps
 from polymargin._versions import version_of
 from polymargin.errors import ModelFileError
 from polymargin.files._arrays import Arrays
@@ -197,7 +198,7 @@ def take_model(header: Fields, tensors: Tensors) -> Any:
     names = [part.text("name") for part in parts]
     try:
         model = Pipeline(list(zip(names, [*steps, estimator], strict=True)))
-        model._validate_steps()
+        validate_steps(model)
     except (TypeError, ValueError) as error:
         raise ModelFileError(f"the pipeline is wrong: {error!s:.400}") from None
     return model

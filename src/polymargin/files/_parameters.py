@@ -10,8 +10,10 @@ from dataclasses import fields
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from polymargin import solvers
+from polymargin._sklearn import validate_parameters
 from polymargin.block_solvers import BLOCK_SOLVERS
 from polymargin.errors import ModelFileError
 from polymargin.files._fields import read_number, write_number
@@ -99,8 +101,8 @@ def build(cls: Callable[..., Any], values: dict[str, Any]) -> Any:
     name = getattr(cls, "__name__", str(cls))
     try:
         made = cls(**decode_parameters(values))
-        if hasattr(made, "_validate_params"):
-            made._validate_params()
+        if isinstance(made, BaseEstimator):
+            validate_parameters(made)
     except (TypeError, ValueError, OverflowError) as error:
         raise ModelFileError(f"the parameters of {name} are wrong: {error!s:.400}") from None
     return made

@@ -19,6 +19,7 @@ from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils.multiclass import check_classification_targets
 
 from polymargin._machines import find_machine
+from polymargin._sklearn import validate_parameters
 from polymargin._threads import blas_threads, count_threads
 from polymargin.estimators import KernelSVM, LinearSVM
 from polymargin.fit import check_sample_weight, check_X, make_problem
@@ -329,7 +330,7 @@ def _make_data(
 ) -> Data:
     """Validate what the fits take for granted, and split it."""
     reader = clone(estimator)
-    reader._validate_params()
+    validate_parameters(reader)
     X, y = check_X(reader, X, y)
     check_classification_targets(y)
     pairwise = getattr(estimator, "kernel", None) == "precomputed"
