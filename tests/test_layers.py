@@ -19,7 +19,7 @@ LAYERS = (
     ("block_solvers",),
     ("solvers",),
     ("fit",),
-    ("kernel",),
+    ("kernel", "storage"),
     ("estimators",),
     ("readers", "streams", "model_selection", "datasets"),
     ("preprocessing",),

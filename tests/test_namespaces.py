@@ -14,8 +14,8 @@ OF_BLOCKS = {
     "GreedyPairs",
 }  # fmt: skip
 OTHERS = {
-    "LinearSVM", "KernelSVM", "path", "RegularizationPath", "save", "load", "read_info",
-    "show_versions", "DataError", "ModelFileError",
+    "LinearSVM", "KernelSVM", "path", "RegularizationPath", "save", "load", "read_info", "resume",
+    "Checkpoint", "show_versions", "DataError", "ModelFileError",
 }  # fmt: skip
 
 

@@ -14,14 +14,16 @@ from polymargin.block_solvers import (
 )
 from polymargin.errors import DataError, ModelFileError
 from polymargin.estimators import KernelSVM, LinearSVM, RegularizationPath, path
-from polymargin.files import load, read_info, save
+from polymargin.files import load, read_info, resume, save
 from polymargin.solvers import S2DO, BlockDescent, Blocks, CrammerSinger
+from polymargin.storage import Checkpoint
 
 __all__ = [
     "S2DO",
     "Bisection",
     "BlockDescent",
     "Blocks",
+    "Checkpoint",
     "CrammerSinger",
     "DataError",
     "FixedPoint",
@@ -39,6 +41,7 @@ __all__ = [
     "load",
     "path",
     "read_info",
+    "resume",
     "save",
     "show_versions",
 ]

@@ -1,5 +1,6 @@
 """The kernel estimator."""
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from numbers import Integral, Real
@@ -19,12 +20,12 @@ from polymargin.fit import (
     FitTask,
     Past,
     Problem,
+    ProblemKeeper,
     as_rows,
     check_finite,
     check_sample_weight,
     check_X,
     find_start,
-    make_keeper,
     make_problem,
     warn_not_converged,
 )
@@ -38,6 +39,7 @@ from polymargin.kernel import (
     train_kernel,
 )
 from polymargin.solvers import KERNEL_SOLVERS, Blocks, Choice, Decomposition, choose
+from polymargin.storage import Checkpoint
 
 if TYPE_CHECKING:
     from typing import Self
@@ -109,6 +111,9 @@ class KernelSVM(BaseSVM):
         Seed of the order in which examples are visited.
     verbose : int, default=0
         1 shows a progress bar, 2 or more prints a line for each check of the gap.
+    checkpoint : path-like or Checkpoint, default=None
+        File to write what was reached to, every two minutes or as often as a `Checkpoint` says,
+        and when the fit ends; `resume` goes on from it. Not part of model files.
 
     Attributes
     ----------
@@ -179,6 +184,7 @@ class KernelSVM(BaseSVM):
         "warm_start": ["boolean"],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
+        "checkpoint": [str, os.PathLike, Checkpoint, None],
     }
 
     def __init__(
@@ -202,6 +208,7 @@ class KernelSVM(BaseSVM):
         warm_start: bool = False,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
+        checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
     ) -> None:
         self.machine = machine
         self.C = C
@@ -221,6 +228,7 @@ class KernelSVM(BaseSVM):
         self.warm_start = warm_start
         self.random_state = random_state
         self.verbose = verbose
+        self.checkpoint = checkpoint
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -283,8 +291,9 @@ class KernelSVM(BaseSVM):
         """Fit the problem that was made of X, y and the weights, whatever its kernel reads."""
         choice: Choice[Blocks | Decomposition] = choose(self)
         machine = choice.machine
-        state = getattr(self, "_dual_state", None) if self.warm_start else None
-        warm, past = find_start(state, problem, machine)
+        warm, past = find_start(self._start_state(), problem, machine)
+        writer = self._open_writer(X, y, problem, past)
+        keeper = None if writer is None else ProblemKeeper(writer, problem, machine, past)
         task = FitTask(self, X, y, sample_weight)
         result, stopped = train_kernel(
             problem,
@@ -299,9 +308,11 @@ class KernelSVM(BaseSVM):
             n_threads=n_threads,
             task=task,
             verbose=int(self.verbose),
-            keeper=make_keeper(self, problem, machine, past),
+            keeper=keeper,
         )
         self._store(result, problem, machine, past, kernel, X)
+        if writer is not None:
+            writer.keep(self._dual_state, self.history_)
         if result.exception is not None:
             raise result.exception
         task.end()

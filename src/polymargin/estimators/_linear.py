@@ -1,5 +1,6 @@
 """The linear estimator."""
 
+import os
 from functools import cached_property
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -18,12 +19,12 @@ from polymargin.fit import (
     FitTask,
     Past,
     Problem,
+    ProblemKeeper,
     StreamEngine,
     as_rows,
     check_finite,
     check_X,
     find_start,
-    make_keeper,
     make_options,
     make_problem,
     solve_linear,
@@ -31,6 +32,7 @@ from polymargin.fit import (
     warn_not_converged,
 )
 from polymargin.solvers import LINEAR_SOLVERS, BlockDescent, Choice, choose
+from polymargin.storage import Checkpoint
 
 if TYPE_CHECKING:
     from typing import Self
@@ -103,6 +105,9 @@ class LinearSVM(BaseSVM):
         Seed of the order in which examples are visited.
     verbose : int, default=0
         1 shows a progress bar, 2 or more prints a line for each check of the gap.
+    checkpoint : path-like or Checkpoint, default=None
+        File to write what was reached to, every two minutes or as often as a `Checkpoint` says,
+        and when the fit ends; `resume` goes on from it. Not part of model files.
 
     Attributes
     ----------
@@ -163,6 +168,7 @@ class LinearSVM(BaseSVM):
         "warm_start": ["boolean"],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
+        "checkpoint": [str, os.PathLike, Checkpoint, None],
     }
 
     def __init__(
@@ -182,6 +188,7 @@ class LinearSVM(BaseSVM):
         warm_start: bool = False,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
+        checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
     ) -> None:
         self.machine = machine
         self.C = C
@@ -197,6 +204,7 @@ class LinearSVM(BaseSVM):
         self.warm_start = warm_start
         self.random_state = random_state
         self.verbose = verbose
+        self.checkpoint = checkpoint
 
     @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "Self":
@@ -225,15 +233,17 @@ class LinearSVM(BaseSVM):
         X, y = check_X(self, X, y)
         check_classification_targets(y)
         problem = make_problem(X, y, self._upper(X, y, sample_weight))
-        state = getattr(self, "_dual_state", None) if self.warm_start else None
-        warm, past = find_start(state, problem, machine)
+        warm, past = find_start(self._start_state(), problem, machine)
 
+        writer = self._open_writer(X, y, problem, past)
+        keeper = None if writer is None else ProblemKeeper(writer, problem, machine, past)
         task = FitTask(self, X, y, sample_weight)
-        keeper = make_keeper(self, problem, machine, past)
         result, stopped = solve_linear(
             problem, machine, options, warm, task, int(self.verbose), keeper
         )
         self._store(result, problem, machine, past)
+        if writer is not None:
+            writer.keep(self._dual_state, self.history_)
         if result.exception is not None:
             raise result.exception
         task.end()

@@ -75,7 +75,7 @@ def path(
     sample_weight : array-like of shape (n,), default=None
         Factors of C.
     **params
-        Further parameters of `LinearSVM`, except `C` and `warm_start`.
+        Further parameters of `LinearSVM`, except `C`, `warm_start` and `checkpoint`.
 
     Returns
     -------
@@ -95,6 +95,8 @@ def path(
     for name in ("C", "warm_start"):
         if name in params:
             raise TypeError(f"path() sets {name} itself")
+    if params.get("checkpoint") is not None:
+        raise TypeError("path() has no checkpoint: it is several fits")
     values = np.asarray(Cs if isinstance(Cs, np.ndarray) else list(Cs), dtype=np.float64)
     if values.ndim != 1 or len(values) == 0:
         raise ValueError(f"Cs must be a non-empty sequence of numbers, got {Cs!r}")

@@ -8,30 +8,31 @@ from sklearn.utils.validation import check_is_fitted
 
 from polymargin.errors import ModelFileError
 from polymargin.estimators import KernelSVM, LinearSVM
-from polymargin.files._arrays import (
+from polymargin.files._kernel_scores import put_kernel, take_kernel
+from polymargin.solvers import choose
+from polymargin.storage import (
+    AUTO_BYTES,
+    FLOATS,
     Arrays,
+    Fields,
+    Tensors,
     as_objects,
+    build,
+    duals_bytes,
+    encode_parameters,
+    put_certificate,
     put_csr,
+    put_duals,
     put_labels,
+    put_stream,
     put_strings,
+    take_certificate,
     take_csr,
+    take_duals,
     take_labels,
+    take_stream,
     take_strings,
 )
-from polymargin.files._fields import FLOATS, Fields, Tensors
-from polymargin.files._kernel_scores import put_kernel, take_kernel
-from polymargin.files._parameters import build, encode_parameters
-from polymargin.files._training import (
-    AUTO_BYTES,
-    duals_bytes,
-    put_certificate,
-    put_duals,
-    put_stream,
-    take_certificate,
-    take_duals,
-    take_stream,
-)
-from polymargin.solvers import choose
 
 Estimator = LinearSVM | KernelSVM
 ESTIMATORS: dict[str, type[Any]] = {"LinearSVM": LinearSVM, "KernelSVM": KernelSVM}
@@ -40,10 +41,11 @@ ESTIMATORS: dict[str, type[Any]] = {"LinearSVM": LinearSVM, "KernelSVM": KernelS
 def put_estimator(model: Estimator, duals: bool | str) -> tuple[dict[str, Any], Arrays]:
     """All of a fitted estimator; `duals` as in `save`."""
     check_is_fitted(model)
+    name = type(model).__name__
     kind, arrays = put_labels(np.asarray(model.classes_))
     fields: dict[str, Any] = {
-        "class": type(model).__name__,
-        "parameters": encode_parameters(model),
+        "class": name,
+        "parameters": encode_parameters(name, model.get_params(deep=False)),
         "labels": kind,
         "n_features": int(model.n_features_in_),
     }

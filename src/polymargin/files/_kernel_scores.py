@@ -9,9 +9,8 @@ from scipy import sparse
 
 from polymargin.errors import ModelFileError
 from polymargin.estimators import KernelSVM
-from polymargin.files._arrays import Arrays, put_csr, take_csr
-from polymargin.files._fields import Fields, Tensors
 from polymargin.kernel import NAMED_KERNELS, Kernel, NamedKernel, PrecomputedKernel
+from polymargin.storage import Arrays, Fields, Tensors, put_csr, take_csr
 
 
 def put_kernel(model: KernelSVM) -> tuple[dict[str, Any], Arrays]:

@@ -8,7 +8,7 @@ from polymargin.fit._past import Past
 from polymargin.fit._problem import Problem, make_problem
 from polymargin.fit._progress import RECORD, Check, open_display
 from polymargin.fit._sparse import sparse_scores
-from polymargin.fit._state import DualState, Keeper, ProblemKeeper, find_start, make_keeper
+from polymargin.fit._state import DualState, Keeper, ProblemKeeper, find_start
 from polymargin.fit._stream import StreamEngine
 from polymargin.fit._validation import (
     apply_class_weight,
@@ -49,7 +49,6 @@ __all__ = [
     "check_symmetric",
     "find_start",
     "held_interrupts",
-    "make_keeper",
     "make_options",
     "make_problem",
     "open_display",

@@ -25,6 +25,7 @@ class StreamModel(Chooser[BlockDescent], Protocol):
     """A linear machine whose weights a stream changes."""
 
     class_weight: Any
+    checkpoint: Any
     classes_: "NDArray[Any]"
     n_samples_seen_: int
     _stream: "LinearStream | None"
@@ -61,6 +62,8 @@ class StreamEngine:
                 'class_weight="balanced" needs all labels at once; for a stream pass the weights '
                 "as a dict"
             )
+        if model.checkpoint is not None:
+            raise ValueError("a stream has no checkpoints, for it forgets its rows: set it to None")
         self._model = model
         self._stream = None if anew else model._stream
         self._dtypes = list(dtypes) if self._stream is None else self._stream.dtype

@@ -5,7 +5,7 @@ what it is; only the classes of the tables below are ever made from a file.
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -16,8 +16,8 @@ from polymargin import solvers
 from polymargin._sklearn import validate_parameters
 from polymargin.block_solvers import BLOCK_SOLVERS
 from polymargin.errors import ModelFileError
-from polymargin.files._fields import read_number, write_number
 from polymargin.solvers import KERNEL_SOLVERS, LINEAR_SOLVERS
+from polymargin.storage._fields import read_number, write_number
 
 # An outer loop shares its name with a block solver.
 _NAMES: dict[type[Any], str] = {
@@ -29,22 +29,25 @@ _OPTIONS = {name: cls for cls, name in _NAMES.items()}
 _DTYPES = {name: getattr(np, name) for name in ("float32", "float64", "int32", "int64")}
 
 
-def encode_parameters(owner: Any, names: Iterable[str] | None = None) -> dict[str, Any]:
-    """The parameters of an estimator; ValueError where one cannot be stored."""
-    values = owner.get_params(deep=False)
-    names = values if names is None else [name for name in names if name in values]
-    return {name: _encode_of(owner, name, values[name]) for name in names}
+_OF_THIS_PLACE = ("checkpoint", "device")  # of no use to who reads the file elsewhere
 
 
-def _encode_of(owner: Any, name: str, value: Any) -> Any:
+def encode_parameters(kind: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of an estimator of this class; ValueError where one cannot be stored."""
+    return {
+        name: _encode_of(kind, name, value)
+        for name, value in values.items()
+        if name not in _OF_THIS_PLACE
+    }
+
+
+def _encode_of(kind: str, name: str, value: Any) -> Any:
     if name == "random_state" and isinstance(value, np.random.RandomState):
         return None  # its state is not part of a model
     try:
         return encode(value)
     except TypeError as error:
-        raise ValueError(
-            f"{type(owner).__name__} cannot be saved: its parameter {name} is {error}"
-        ) from None
+        raise ValueError(f"{kind} cannot be saved: its parameter {name} is {error}") from None
 
 
 def encode(value: Any) -> Any:
@@ -93,6 +96,9 @@ def decode(value: Any) -> Any:
 
 def decode_parameters(values: dict[str, Any]) -> dict[str, Any]:
     """All parameters."""
+    for name in _OF_THIS_PLACE:
+        if name in values:  # a file does not say where others are written
+            raise ModelFileError(f"the parameter {name} belongs in no file")
     return {name: decode(value) for name, value in values.items()}
 
 
