@@ -153,6 +153,11 @@ $(STAMPS)/fuzz: $(STAMPS)/package $(STAMPS)/extra-test
 python-tests: $(STAMPS)/package $(STAMPS)/extra-test browser  ## tests of the Python package, doctests included
 	$(BIN)/python -m pytest
 
+# A few minutes: not part of `make test`.
+.PHONY: sklearn-versions
+sklearn-versions: $(STAMPS)/native $(STAMPS)/extra-test  ## the estimators with the oldest and the newest scikit-learn
+	$(BIN)/python tests/sklearn_versions.py
+
 # --- housekeeping --------------------------------------------------------------------------
 
 .PHONY: format
@@ -168,4 +173,4 @@ clean:  ## remove .venv and everything built
 
 .PHONY: help
 help:  ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

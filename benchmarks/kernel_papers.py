@@ -29,8 +29,8 @@ from benchmarks.kernel import GAPS, TOL, Setting, ours, read_whole
 from benchmarks.provenance import Results, add_options, open_results
 from benchmarks.report import NONE, figure, ratio, table
 from benchmarks.timing import timed
-from polymargin import S2DO, Blocks, CrammerSinger, SMOSolver
 from polymargin.kernel._decomposition import KernelRows
+from polymargin.solvers import S2DO, SMO, Blocks, CrammerSinger
 
 LEVELS = ("moderate", "hard")
 # C of each machine, moderate and hard, found by trial: S2DO has to end inside its limit, and LLW
@@ -45,9 +45,9 @@ SETTINGS: dict[str, dict[str, tuple[float, ...]]] = {
     "letter 5k": {"ww": (1, 16), "llw": (1,)},
 }
 SOLVERS: dict[str, dict[str, Any]] = {
-    "ww": {"smo": SMOSolver(), "s2do": S2DO(), "blocks": Blocks()},
-    "llw": {"smo": SMOSolver(), "s2do": S2DO(), "blocks": Blocks()},
-    "cs": {"smo": SMOSolver(), "crammer-singer": CrammerSinger(), "blocks": Blocks()},
+    "ww": {"smo": SMO(), "s2do": S2DO(), "blocks": Blocks()},
+    "llw": {"smo": SMO(), "s2do": S2DO(), "blocks": Blocks()},
+    "cs": {"smo": SMO(), "crammer-singer": CrammerSinger(), "blocks": Blocks()},
 }
 
 SWITCHED = "segment"

@@ -24,7 +24,10 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 DATA = REPOSITORY / os.environ.get("POLYMARGIN_DATA", "../shared/data")
 BUNDLED = Path(polymargin.__file__).parent / "data"
 
-MACHINES = [info.name for info in core.machines()]
+# All machines; POLYMARGIN_MACHINES takes some of them, with commas.
+MACHINES = os.environ.get(
+    "POLYMARGIN_MACHINES", ",".join(info.name for info in core.machines())
+).split(",")
 DEVICES: dict[str, Any] = {"processor": Processor, "numpy": NumpyDevice}
 
 

@@ -11,7 +11,8 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
-from polymargin import SMO, LinearSVM
+from polymargin import LinearSVM
+from polymargin.block_solvers import SMO
 
 # C of the binary SVM and its weights, for two classes without a bias
 _DIFFERENCE = {"ww", "cs"}  # f = f1 - f0, C_binary = 2 C

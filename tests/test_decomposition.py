@@ -16,8 +16,9 @@ from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 
-from polymargin import S2DO, CrammerSinger, KernelSVM, SMOSolver, core
+from polymargin import KernelSVM, core
 from polymargin.kernel._decomposition import KernelRows
+from polymargin.solvers import S2DO, SMO, CrammerSinger
 
 FIXED_POINT_MACHINES = ["cs", "adm", "ovr"]  # one-vs-rest by two classes at a time
 SOLVERS = ["smo", "s2do", "crammer-singer"]
@@ -102,7 +103,7 @@ def test_violation_stops_too(solver: str, machine: str, crowd: tuple[Any, Any]) 
     assert model.history_["violation"][-1] <= 1e-3
 
 
-@pytest.mark.parametrize("options", [SMOSolver, S2DO])
+@pytest.mark.parametrize("options", [SMO, S2DO])
 @pytest.mark.parametrize("C", [0.1, 10.0])
 def test_shrinking_does_not_matter(
     options: Any, C: float, machine: str, crowd: tuple[Any, Any]
@@ -246,7 +247,7 @@ def test_crammer_singer_lists_its_machines(machine: str, blobs: tuple[Any, Any])
 @pytest.mark.parametrize(
     ("cls", "field", "wrong"),
     [
-        (SMOSolver, "shrinking", "yes"),
+        (SMO, "shrinking", "yes"),
         (S2DO, "shrinking", 2),
         (CrammerSinger, "selection", "greedy"),
         (CrammerSinger, "active_set", "no"),
@@ -254,7 +255,7 @@ def test_crammer_singer_lists_its_machines(machine: str, blobs: tuple[Any, Any])
         (CrammerSinger, "cache", "arc"),
         (CrammerSinger, "tol", 0.0),
         (CrammerSinger, "history", "steps"),
-        (SMOSolver, "history", None),
+        (SMO, "history", None),
     ],
 )
 def test_bad_option_is_named(cls: Any, field: str, wrong: object) -> None:
@@ -265,7 +266,7 @@ def test_bad_option_is_named(cls: Any, field: str, wrong: object) -> None:
 def test_options_survive_clone_and_compare() -> None:
     options = CrammerSinger(cooling="linear", tol=1e-4)
     assert clone(KernelSVM("cs", solver=options)).solver == options
-    assert S2DO() != SMOSolver()
+    assert S2DO() != SMO()
 
 
 def test_unknown_solver_lists_the_known(blobs: tuple[Any, Any]) -> None:

@@ -14,14 +14,14 @@ from sklearn.svm import LinearSVC
 from polymargin import LinearSVM
 from polymargin._machines import machine_names
 from polymargin.datasets import Split, load_satimage
-from polymargin.demo import CHOSEN, Entrant, Outcome, entrants, outcome_table, run
+from polymargin.demo import CHOSEN, Entrant, EntrantOutcome, entrants, outcome_table, run
 from polymargin.demo._entrants import LINEAR, PEERS
 from polymargin.demo._same_problem import crammer_singer_objective
 
 FEW = Split(*(part[:300] for part in load_satimage()))
 
 
-def shown(outcome: Outcome) -> str:
+def shown(outcome: EntrantOutcome) -> str:
     console = Console(width=80)
     with console.capture() as capture:
         console.print(outcome_table([outcome], 80))

@@ -11,7 +11,7 @@ from scipy import sparse
 from polymargin import Bisection, KernelSVM, LinearSVM
 from polymargin.errors import ModelFileError
 from polymargin.files import (
-    Checkpoint,
+    StoredFit,
     data_hash,
     load,
     read_checkpoint,
@@ -47,13 +47,13 @@ def test_a_resumed_fit_ends_at_the_same_optimum(
     weight = np.arange(len(y)) % 5.0
     whole = estimator(machine, tol=TOL, max_iter=100_000, random_state=0).fit(X, y, weight)
     model = estimator(machine, tol=TOL, max_iter=1, random_state=0).fit(X, y, weight)
-    write_checkpoint(file, Checkpoint.of(model, data_hash="x"))
+    write_checkpoint(file, StoredFit.of(model, data_hash="x"))
     read = read_checkpoint(file)
     assert (read.estimator, read.machine, read.data_hash) == (estimator.__name__, machine, "x")
-    assert read.parameters == model.get_params()
+    assert read.parameters | {"checkpoint": None} == model.get_params()
     assert read.classes.tolist() == ["a", "b", "c", "d"]
     np.testing.assert_array_equal(read.history, model.history_)
-    resumed = estimator(machine, tol=TOL, max_iter=100_000, random_state=0, warm_start=True)
+    resumed = estimator(machine, tol=TOL, max_iter=100_000, random_state=0)
     assert read.resume_into(resumed) is resumed
     resumed.fit(X, y, weight)
     start = resumed.history_[len(model.history_)]
@@ -68,7 +68,7 @@ def test_many_classes_and_sparse_rows(seed: int, file: Path) -> None:
     X = sparse.random_array((400, 50), density=0.1, rng=rng, format="csr")
     y = rng.integers(0, 40, 400)
     model = half_done(LinearSVM, X, y, machine="cs")
-    write_checkpoint(file, Checkpoint.of(model, seconds=12.5, epochs=3.0))
+    write_checkpoint(file, StoredFit.of(model, seconds=12.5, epochs=3.0))
     read = read_checkpoint(file)
     assert (read.seconds, read.epochs) == (12.5, 3.0)
     resumed = read.make_estimator().set_params(max_iter=10_000).fit(X, y)
@@ -80,7 +80,7 @@ def test_many_classes_and_sparse_rows(seed: int, file: Path) -> None:
 def test_defaults_are_those_of_the_last_check(crowd: tuple[Any, Any], file: Path) -> None:
     X, y = crowd
     model = half_done(LinearSVM, X, y, block_solver=Bisection(tol=1e-5))
-    made = Checkpoint.of(model, data_hash=data_hash(X, y))
+    made = StoredFit.of(model, data_hash=data_hash(X, y))
     assert made.seconds == model.history_["seconds"][-1]
     assert made.epochs == model.history_["epoch"][-1]
     write_checkpoint(file, made)
@@ -95,17 +95,17 @@ def test_a_resumed_fit_carries_on_the_history(
     estimator: Any, params: dict[str, Any], crowd: tuple[Any, Any], file: Path
 ) -> None:
     model = half_done(estimator, *crowd, **params)
-    write_checkpoint(file, Checkpoint.of(model, seconds=12.5, epochs=1.25))
+    write_checkpoint(file, StoredFit.of(model, seconds=12.5, epochs=1.25))
     resumed = read_checkpoint(file).make_estimator().set_params(max_iter=10_000).fit(*crowd)
     before, after = np.split(resumed.history_, [len(model.history_)])
     np.testing.assert_array_equal(before, model.history_)
     assert after["epoch"][0] == 1.25
     assert 12.5 <= after["seconds"][0] < after["seconds"][-1]
     assert resumed.n_iter_ == np.ceil(after["epoch"][-1])
-    again = Checkpoint.of(resumed)
+    again = StoredFit.of(resumed)
     assert (again.seconds, again.epochs) == (after["seconds"][-1], after["epoch"][-1])
     # A warm start on one's own is a fit of its own.
-    resumed.set_params(C=2.0).fit(*crowd)
+    resumed.set_params(C=2.0, warm_start=True).fit(*crowd)
     assert resumed.history_["epoch"][0] == 0
     assert resumed.n_iter_ == np.ceil(resumed.history_["epoch"][-1])
 
@@ -113,7 +113,7 @@ def test_a_resumed_fit_carries_on_the_history(
 def test_max_iter_bounds_the_passes_of_each_fit(crowd: tuple[Any, Any], file: Path) -> None:
     model = half_done(LinearSVM, *crowd, tol=1e-12)
     for n_fits in range(2, 5):
-        write_checkpoint(file, Checkpoint.of(model))
+        write_checkpoint(file, StoredFit.of(model))
         model = read_checkpoint(file).make_estimator().fit(*crowd)
         assert model.n_iter_ == n_fits
         assert model.history_["epoch"][-1] == n_fits
@@ -121,7 +121,7 @@ def test_max_iter_bounds_the_passes_of_each_fit(crowd: tuple[Any, Any], file: Pa
 
 def test_other_rows_start_cold(crowd: tuple[Any, Any], file: Path) -> None:
     X, y = crowd
-    write_checkpoint(file, Checkpoint.of(half_done(LinearSVM, X, y)))
+    write_checkpoint(file, StoredFit.of(half_done(LinearSVM, X, y)))
     model = read_checkpoint(file).make_estimator()
     with pytest.warns(UserWarning, match="the shape of X differs from the last fit"):
         model.fit(X[:-1], y[:-1])
@@ -131,20 +131,18 @@ def test_other_rows_start_cold(crowd: tuple[Any, Any], file: Path) -> None:
 
 
 def test_what_does_not_fit_is_refused(crowd: tuple[Any, Any], file: Path) -> None:
-    checkpoint = Checkpoint.of(half_done(LinearSVM, *crowd))
+    checkpoint = StoredFit.of(half_done(LinearSVM, *crowd))
     with pytest.raises(ValueError, match="cannot go on in a KernelSVM"):
-        checkpoint.resume_into(KernelSVM(warm_start=True))
+        checkpoint.resume_into(KernelSVM())
     with pytest.raises(ValueError, match="machine 'ww'; it cannot go on in 'cs'"):
-        checkpoint.resume_into(LinearSVM("cs", warm_start=True))
-    with pytest.raises(ValueError, match="set warm_start=True"):
-        checkpoint.resume_into(LinearSVM())
+        checkpoint.resume_into(LinearSVM("cs"))
     with pytest.raises(ValueError, match="only fit leaves dual variables"):
-        Checkpoint.of(LinearSVM())
+        StoredFit.of(LinearSVM())
 
 
 def test_models_and_checkpoints_are_told_apart(crowd: tuple[Any, Any], file: Path) -> None:
     model = half_done(LinearSVM, *crowd)
-    write_checkpoint(file, Checkpoint.of(model))
+    write_checkpoint(file, StoredFit.of(model))
     for read in (load, read_info):
         with pytest.raises(ModelFileError, match="this is a checkpoint, not a model"):
             read(file)
@@ -156,7 +154,7 @@ def test_models_and_checkpoints_are_told_apart(crowd: tuple[Any, Any], file: Pat
 
 
 def test_equal_checkpoints_have_equal_bytes(crowd: tuple[Any, Any], file: Path) -> None:
-    write_checkpoint(file, Checkpoint.of(half_done(KernelSVM, *crowd)))
+    write_checkpoint(file, StoredFit.of(half_done(KernelSVM, *crowd)))
     first = file.read_bytes()
     write_checkpoint(file, read_checkpoint(file))
     assert file.read_bytes() == first

@@ -15,10 +15,9 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, Standa
 from polymargin import KernelSVM, LinearSVM
 from polymargin.errors import MissingPackageError
 from polymargin.files import load_liblinear, save_liblinear, save_onnx
+from polymargin.kernel import NAMED_KERNELS
 from polymargin.preprocessing import ColumnEncoder, Scaler
 from polymargin.readers import Columns
-
-KERNELS = ["linear", "rbf", "poly", "normalized-poly", "sigmoid", "laplacian"]
 
 
 @pytest.fixture
@@ -62,7 +61,7 @@ def test_linear(machine: str, dtype: Any, runtime: Any, blobs: tuple[Any, Any], 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("as_sparse", [False, True])
-@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("kernel", NAMED_KERNELS)
 def test_kernels(
     kernel: str, as_sparse: bool, dtype: Any, runtime: Any, blobs: tuple[Any, Any], file: Path
 ) -> None:

@@ -171,12 +171,14 @@ def test_indefinite_kernel_is_said_once(blobs: tuple[Any, Any]) -> None:
     ("estimator", "params", "message"),
     [
         (KernelSVM(solver="crammer-singer"), {"machines": ["cs", "ww"]}, "ww"),
+        (LinearSVM(solver="blocks"), {}, "unknown solver 'blocks'"),
+        (LinearSVM(block_solver="sort"), {"machines": ["cs", "ww"]}, "machine 'ww'"),
         (KernelSVM(), {"machines": 5}, "machines has to name"),
         (KernelSVM(), {"refit": "no"}, "refit has to be"),
     ],
 )
 def test_choices_are_checked_before_any_work(
-    estimator: KernelSVM, params: dict[str, Any], message: str, blobs: tuple[Any, Any]
+    estimator: Any, params: dict[str, Any], message: str, blobs: tuple[Any, Any]
 ) -> None:
     with pytest.raises(ValueError, match=message):
         nested_grid_search(estimator, *blobs, **params)

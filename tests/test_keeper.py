@@ -23,8 +23,17 @@ class Recorder:
         return True
 
     def keep(self, state: DualState, history: Any) -> None:
+        if len(history) == len(self.states):
+            return  # the end of the fit, which its last check has told
         self.states.append(state)
         self.histories.append(history)
+
+
+def recording(model: Any, recorder: Recorder | None = None) -> Recorder:
+    """Let a recorder take what would be written to a checkpoint."""
+    keeper = recorder or Recorder()
+    model._open_writer = lambda *given: keeper
+    return keeper
 
 
 ESTIMATORS = [
@@ -43,7 +52,7 @@ def test_every_state_is_a_start(estimator: Any, dtype: Any, crowd: tuple[Any, An
     X, y = crowd[0].astype(dtype), crowd[1]
     tol = 1e-7 if dtype == np.float64 else 1e-4
     model = clone(estimator).set_params(tol=tol)
-    model._keeper = recorder = Recorder()
+    recorder = recording(model)
     model.fit(X, y)
     assert len(recorder.states) == len(model.history_)
     for n_checks, history in enumerate(recorder.histories, 1):
@@ -66,7 +75,7 @@ def test_states_of_examples_set_aside_are_whole() -> None:
     y = random.integers(4, size=1500)
     X = random.normal(size=(1500, 2)) + 2.5 * np.c_[y % 2, y // 2]
     model = KernelSVM(C=1.0, gamma=0.5, **EXACT)
-    model._keeper = recorder = Recorder()
+    recorder = recording(model)
     model.fit(X, y)
     assert np.any(model.history_["active"] < 1500)
     kernel = KernelSVM(C=1.0, gamma=0.5, kernel="rbf", warm_start=True, max_iter=1, tol=1e-7)
@@ -86,7 +95,7 @@ def test_states_of_examples_set_aside_are_whole() -> None:
 @pytest.mark.filterwarnings("ignore:The kernel is not positive")
 def test_a_history_without_bounds_has_no_gaps(solver: str, blobs: tuple[Any, Any]) -> None:
     model = KernelSVM(kernel="sigmoid", gamma=1.0, coef0=-1.0, solver=solver, random_state=0)
-    model._keeper = recorder = Recorder()
+    recorder = recording(model)
     model.fit(*blobs)
     assert np.isnan(model.dual_gap_)
     for n_checks, history in enumerate(recorder.histories, 1):
@@ -100,6 +109,6 @@ def test_an_error_of_the_keeper_ends_the_fit(blobs: tuple[Any, Any]) -> None:
             raise OSError("the disk is full")
 
     for model in (LinearSVM(**EXACT), KernelSVM(**EXACT), KernelSVM(solver="s2do", **EXACT)):
-        model._keeper = Broken()
+        recording(model, Broken())
         with pytest.raises(OSError, match="the disk is full"):
             model.fit(*blobs)

@@ -130,8 +130,8 @@ def test_precomputed_matrix_is_searched_over_C(blobs: tuple[Any, Any]) -> None:
     search = nested_grid_search(model, K, y, log2_C=(-4, 2, 3), cv=folds, matrix_size=0)
     assert_direct(search, model, K, y, folds)
     assert search.log2_gamma is None
-    assert search.best_estimator is not None
-    assert search.best_estimator.predict(K).shape == y.shape
+    assert search.best_estimator_ is not None
+    assert search.best_estimator_.predict(K).shape == y.shape
 
 
 @pytest.mark.parametrize("make", [LinearSVM, KernelSVM])
@@ -221,8 +221,8 @@ def test_precision_of_the_rows_is_kept(
         KernelSVM(random_state=0), X.astype(dtype), y, log2_C=(-2, 2, 2), log2_gamma=(-4, 0, 2)
     )
     assert seen == {np.dtype(dtype)}
-    assert search.best_estimator is not None
-    assert search.best_estimator.dual_coef_.dtype == dtype
+    assert search.best_estimator_ is not None
+    assert search.best_estimator_.dual_coef_.dtype == dtype
 
 
 def test_fits_along_C_start_from_the_fit_before(
@@ -349,14 +349,14 @@ def test_estimator_is_left_alone_and_refitted_with_its_own_parameters(
     search = nested_grid_search(model, X, y, log2_C=(-2, 2, 2), log2_gamma=(-4, 0, 2))
     assert model.get_params() == before
     assert not hasattr(model, "classes_")
-    assert search.best_estimator is not None
-    assert search.best_estimator.get_params() == before | search.best_params
+    assert search.best_estimator_ is not None
+    assert search.best_estimator_.get_params() == before | search.best_params
     np.testing.assert_array_equal(
-        search.best_estimator.predict(X),
+        search.best_estimator_.predict(X),
         clone(model).set_params(**search.best_params).fit(X, y).predict(X),
     )
     without = nested_grid_search(model, X, y, log2_C=(-2, 2, 2), log2_gamma=(-4, 0, 2), refit=False)
-    assert without.best_estimator is None
+    assert without.best_estimator_ is None
     assert without.n_fits == search.n_fits - 1
     assert without.points == search.points
 
@@ -387,4 +387,4 @@ def test_callbacks_see_the_last_fit_only(make: Callable[..., Any], blobs: tuple[
     search = nested_grid_search(model, *blobs, log2_C=(-4, 2, 3), cv=3, refit=False, **gammas)
     assert watcher.seen == []
     search = nested_grid_search(model, *blobs, log2_C=(-4, 2, 3), cv=3, **gammas)
-    assert watcher.seen == [search.best_estimator]
+    assert watcher.seen == [search.best_estimator_]

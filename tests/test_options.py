@@ -10,11 +10,11 @@ import pytest
 from sklearn.base import clone
 
 import polymargin
-from polymargin import SMO, LinearSVM, core
+from polymargin import Blocks, KernelSVM, LinearSVM, core
 from polymargin._machines import find_machine
-from polymargin.block_solvers import BLOCK_SOLVERS, BlockSolver, find_block_solver
+from polymargin.block_solvers import BLOCK_SOLVERS, SMO, BlockSolver, find_block_solver
 from polymargin.core._levels import LEVELS, choose_level, usable_levels
-from polymargin.solvers._linear import find_solver
+from polymargin.solvers import choose
 
 
 @pytest.mark.parametrize("info", core.machines(), ids=lambda info: info.name)
@@ -52,8 +52,19 @@ def test_auto_is_the_first_block_solver_of_the_machine(machine: str) -> None:
     assert find_block_solver("auto", info).name == info.block_solvers[0]
 
 
-def test_auto_is_block_descent() -> None:
-    assert find_solver("auto") == find_solver("block-descent") == polymargin.BlockDescent()
+def test_auto_is_the_first_solver_of_the_estimator() -> None:
+    auto, named = choose(LinearSVM()), choose(LinearSVM(solver="block-descent"))
+    assert auto.solver == named.solver == polymargin.BlockDescent()
+    assert choose(KernelSVM()).solver == choose(KernelSVM(solver="blocks")).solver == Blocks()
+
+
+def test_an_estimator_is_matched_with_another_machine() -> None:
+    choice = choose(LinearSVM("ww", block_solver="newton"), "weston-watkins")
+    assert (choice.machine.name, choice.block_solver) == ("ww", polymargin.Newton())
+    with pytest.raises(ValueError, match="'sort' is not defined for machine 'ww'"):
+        choose(LinearSVM("cs", block_solver="sort"), "ww")
+    with pytest.raises(ValueError, match="'crammer-singer' is not defined for machine 'llw'"):
+        choose(KernelSVM("cs", solver="crammer-singer"), "llw")
 
 
 def test_unknown_solvers_list_the_known(blobs: tuple[Any, Any]) -> None:
@@ -80,7 +91,7 @@ def test_block_solver_of_another_machine_is_refused(blobs: tuple[Any, Any]) -> N
         (polymargin.Bisection, "tol", "small"),
         (polymargin.FixedPoint, "tol", -1e-3),
         (polymargin.FixedPoint, "max_iter", -1),
-        (polymargin.SMO, "max_iter", 2.5),
+        (SMO, "max_iter", 2.5),
         (polymargin.FrankWolfe, "max_iter", 0),
         (polymargin.Greedy, "threshold", float("inf")),
         (polymargin.Greedy, "max_iter", True),

@@ -18,8 +18,8 @@ from polymargin import (
     Greedy,
     KernelSVM,
     LinearSVM,
-    SMOSolver,
     core,
+    solvers,
 )
 from polymargin.datasets import load_letter, load_satimage
 
@@ -135,7 +135,9 @@ def test_records_of_passes_leave_the_fit_as_it_is() -> None:
     assert np.all(history["dual"] <= models[1].primal_objective_)
 
 
-@pytest.mark.parametrize("solver", [SMOSolver, S2DO, CrammerSinger], ids=lambda solver: solver.name)
+@pytest.mark.parametrize(
+    "solver", [solvers.SMO, S2DO, CrammerSinger], ids=lambda solver: solver.name
+)
 def test_records_of_passes_of_kernel_solvers(solver: Any, crowd: tuple[Any, Any]) -> None:
     params = {"machine": "cs", "C": 10.0, "gamma": 0.3, "tol": 1e-4, "random_state": 0}
     checks = KernelSVM(**params, solver=solver()).fit(*crowd)
@@ -311,5 +313,5 @@ def test_fixed_point_ends_where_the_figure_says() -> None:
 
 
 def test_options_come_in_the_order_of_the_documentation() -> None:
-    assert SMOSolver(False) == SMOSolver(shrinking=False)
+    assert solvers.SMO(False) == solvers.SMO(shrinking=False)
     assert CrammerSinger("cyclic", False) == CrammerSinger(selection="cyclic", active_set=False)

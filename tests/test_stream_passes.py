@@ -14,9 +14,9 @@ from conftest import fit_linear
 from reference.optima import Problem, primal_objective
 from scipy import sparse
 
-from polymargin import LinearSVM, core, load, save, streams
+from polymargin import LinearSVM, core, load, save
 from polymargin.errors import DataError
-from polymargin.streams import Batches, fit_stream
+from polymargin.streams import Batches, _fit, fit_stream
 from polymargin.streams._scratch import DualScratch
 
 
@@ -58,7 +58,7 @@ def test_history_is_the_certificate(
 ) -> None:
     X, y = blobs
     clock = iter([100.0, 250.0])
-    monkeypatch.setattr(streams, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
+    monkeypatch.setattr(_fit, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
     model = fit_stream(LinearSVM(C=0.1, tol=tol), in_batches(X, y), np.unique(y), passes=3)
     (check,) = model.history_
     assert (check["epoch"], check["seconds"], check["active"]) == (3.0, 150.0, len(y))

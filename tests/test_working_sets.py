@@ -14,7 +14,7 @@ from polymargin.fit._interrupts import Interrupts
 from polymargin.fit._progress import Check
 from polymargin.kernel import _working_sets
 from polymargin.kernel._device import Checked
-from polymargin.kernel._working_sets import Goal, Progress, WorkingSets, _Stall
+from polymargin.kernel._working_sets import FitProgress, Goal, WorkingSets, _Stall
 
 Floats = NDArray[np.float64]
 
@@ -111,19 +111,23 @@ def run(
     [(4.0, 3.0, 0.25), (4.0, -4.0, 2.0), (2.0, 2.0, 0.0), (2.0, 2.5, 0.0), (0.0, 0.0, 0.0)],
 )
 def test_gap_is_relative_to_the_primal_objective(primal: float, dual: float, gap: float) -> None:
-    assert Progress(primal=primal, dual=dual).gap == gap
+    assert FitProgress(primal=primal, dual=dual).gap == gap
 
 
 @pytest.mark.parametrize(
     "progress",
-    [Progress(primal=4, dual=3, negative=-0.1), Progress(primal=-1, dual=-2), Progress(np.nan)],
+    [
+        FitProgress(primal=4, dual=3, negative=-0.1),
+        FitProgress(primal=-1, dual=-2),
+        FitProgress(np.nan),
+    ],
 )
-def test_objectives_that_bound_nothing_have_no_gap(progress: Progress) -> None:
+def test_objectives_that_bound_nothing_have_no_gap(progress: FitProgress) -> None:
     assert np.isnan(progress.gap)
 
 
 def test_nothing_is_known_at_first() -> None:
-    progress = Progress()
+    progress = FitProgress()
     assert (progress.visits, progress.rounds, progress.converged) == (0, 0, False)
     assert (progress.primal, progress.dual, progress.violation) == (np.inf, -np.inf, np.inf)
     assert progress.negative is None
@@ -214,7 +218,7 @@ def test_keepers_are_asked_at_every_check() -> None:
 # Stalls
 
 
-def stalls_after(stall: _Stall, values: Iterable[Progress]) -> list[bool]:
+def stalls_after(stall: _Stall, values: Iterable[FitProgress]) -> list[bool]:
     return [stall(value) for value in values]
 
 
@@ -222,23 +226,23 @@ def test_no_progress_for_long_is_a_stall() -> None:
     stall = _Stall(2, 0.1)
     duals = [1.0, 1.05, 1.2, 1.2, 1.3, 1.31]
     expected = [False, False, False, False, True, True]
-    assert stalls_after(stall, [Progress(dual=dual) for dual in duals]) == expected
+    assert stalls_after(stall, [FitProgress(dual=dual) for dual in duals]) == expected
 
 
 def test_what_just_counts_is_no_progress() -> None:
-    values = [Progress(dual=dual) for dual in (1.0, 1.25)]
+    values = [FitProgress(dual=dual) for dual in (1.0, 1.25)]
     assert stalls_after(_Stall(1, 0.25), values) == [False, True]
 
 
 def test_progress_starts_the_patience_anew() -> None:
     stall = _Stall(2, 0.1)
-    values = [Progress(dual=dual) for dual in (-1.0, -0.95, -0.8, -0.79, -0.5, -0.5, -0.5)]
+    values = [FitProgress(dual=dual) for dual in (-1.0, -0.95, -0.8, -0.79, -0.5, -0.5, -0.5)]
     assert stalls_after(stall, values) == [False] * 6 + [True]
 
 
 def test_violations_are_what_an_indefinite_kernel_has_left() -> None:
     stall = _Stall(1, 0.1)
-    values = [Progress(violation=v, dual=7, negative=-1.0) for v in (4.0, 3.0, 2.9, 2.0)]
+    values = [FitProgress(violation=v, dual=7, negative=-1.0) for v in (4.0, 3.0, 2.9, 2.0)]
     assert stalls_after(stall, values) == [False, False, True, False]
 
 

@@ -2,7 +2,6 @@
 
 from polymargin._versions import show_versions, version_of
 from polymargin.block_solvers import (
-    SMO,
     Bisection,
     FixedPoint,
     FrankWolfe,
@@ -14,16 +13,17 @@ from polymargin.block_solvers import (
     Walrus,
 )
 from polymargin.errors import DataError, ModelFileError
-from polymargin.estimators import KernelSVM, LinearSVM, Path, path
-from polymargin.files import load, read_info, save
-from polymargin.solvers import S2DO, BlockDescent, Blocks, CrammerSinger, SMOSolver
+from polymargin.estimators import KernelSVM, LinearSVM, RegularizationPath, path
+from polymargin.files import load, read_info, resume, save
+from polymargin.solvers import S2DO, BlockDescent, Blocks, CrammerSinger
+from polymargin.storage import Checkpoint
 
 __all__ = [
     "S2DO",
-    "SMO",
     "Bisection",
     "BlockDescent",
     "Blocks",
+    "Checkpoint",
     "CrammerSinger",
     "DataError",
     "FixedPoint",
@@ -34,14 +34,14 @@ __all__ = [
     "LinearSVM",
     "ModelFileError",
     "Newton",
-    "Path",
     "Pivot",
-    "SMOSolver",
+    "RegularizationPath",
     "Sort",
     "Walrus",
     "load",
     "path",
     "read_info",
+    "resume",
     "save",
     "show_versions",
 ]

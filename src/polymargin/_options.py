@@ -1,6 +1,7 @@
 """Checks that options objects share, and the search for one by its name."""
 
 import math
+from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import TypeVar
 
@@ -43,7 +44,7 @@ def check_word(options: object, field: str, known: tuple[str, ...]) -> None:
 _Options = TypeVar("_Options")
 
 
-def by_name(kind: str, name: str, known: dict[str, type[_Options]]) -> _Options:
+def by_name(kind: str, name: str, known: Mapping[str, type[_Options]]) -> _Options:
     if name not in known:
         raise ValueError(f"unknown {kind} {name!r}; known are auto, {', '.join(known)}")
     return known[name]()

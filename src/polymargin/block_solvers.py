@@ -8,6 +8,19 @@ from polymargin._options import by_name, check_count, check_positive
 if TYPE_CHECKING:
     from polymargin.core import LinearOptions, MachineInfo
 
+__all__ = [
+    "SMO",
+    "Bisection",
+    "FixedPoint",
+    "FrankWolfe",
+    "Greedy",
+    "GreedyPairs",
+    "Newton",
+    "Pivot",
+    "Sort",
+    "Walrus",
+]
+
 
 @dataclass(frozen=True)
 class BlockSolver:

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.sparsefuncs import min_max_axis
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from polymargin._sklearn import StrOptions, fit_context
 from polymargin.errors import DataError
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Scaler(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any = None) -> "Self":
         """Learn shift and stretch of each feature.
 
@@ -84,7 +84,7 @@ class Scaler(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.__dict__.pop("_seen", None)
         return self._learn(X)
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any = None) -> "Self":
         """Learn from more rows; those of all calls since `fit` count together.
 
@@ -246,7 +246,7 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def __init__(self, missing: str = "error") -> None:
         self.missing = missing
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: "Columns", y: Any = None) -> "Self":
         """Learn the categories.
 

@@ -17,9 +17,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, Normalizer, StandardScaler
 
 from polymargin import Bisection, KernelSVM, LinearSVM
-from polymargin.files import Checkpoint, data_hash, save, write_checkpoint
-from polymargin.files._model import FORMAT
+from polymargin.files import StoredFit, data_hash, save, write_checkpoint
 from polymargin.preprocessing import ColumnEncoder, Scaler
+from polymargin.storage import FORMAT
 
 FOLDER = Path(__file__).parent
 TEXTS = ["the cat sat", "a dog ran home", "der Löwe schlief", "cats, dogs", "löwe ran"] * 2
@@ -110,7 +110,7 @@ def main() -> None:
     file = FOLDER / f"v{FORMAT[0]}-checkpoint.safetensors"
     if not file.exists():
         model, _ = golden_models()["kernel-rbf-duals"]
-        write_checkpoint(file, Checkpoint.of(model, seconds=1.5, epochs=2.0, data_hash="00"))
+        write_checkpoint(file, StoredFit.of(model, seconds=1.5, epochs=2.0, data_hash="00"))
 
 
 if __name__ == "__main__":

@@ -50,7 +50,7 @@ SUBJECTS = {
         "memory or many_passes or interrupt_keeps",
     ),
     "files": Subject(
-        ("files/_arrays.py", "files/_[!alo]*.py"),
+        ("storage/_*.py", "files/_[!alo]*.py"),
         ("files_golden", "files_model", "files_hostile", "files_checkpoint", "files_pipeline"),
         "any_mutation or cut_or_longer",
     ),

@@ -1,55 +1,16 @@
-"""Dual variables written to a file every few minutes, and taken up again."""
+"""A checkpoint taken up again."""
 
-import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from polymargin._machines import find_machine
-from polymargin.cli._console import note, warn
+from polymargin.cli._console import note
 from polymargin.errors import ModelFileError
-from polymargin.files import Checkpoint, read_checkpoint, write_checkpoint
+from polymargin.files import StoredFit, read_checkpoint
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from polymargin.cli._options import Kernel
     from polymargin.cli._recipe import SVM
-    from polymargin.fit import DualState
-
-
-class CheckpointWriter:
-    """Writes what a fit has reached; a disk that is full does not end the fit."""
-
-    def __init__(self, path: Path, every: float, svm: "SVM", data_hash: str, before: float) -> None:
-        self._path = path
-        self._every = every
-        self._svm = svm
-        self._data_hash = data_hash
-        self._before = before  # seconds that fits before this one took
-        self._start = self._written = time.monotonic()
-
-    def is_due(self) -> bool:
-        return time.monotonic() - self._written >= self._every
-
-    def keep(self, state: "DualState", history: "NDArray[Any]") -> None:
-        now = time.monotonic()
-        checkpoint = Checkpoint(
-            estimator=type(self._svm).__name__,
-            parameters=self._svm.get_params(deep=False),
-            machine=state.machine,
-            classes=state.classes,
-            state=state,
-            seconds=self._before + now - self._start,
-            epochs=float(history["epoch"][-1]),
-            history=history,
-            data_hash=self._data_hash,
-        )
-        try:
-            write_checkpoint(self._path, checkpoint)
-        except OSError as error:
-            warn(f"no checkpoint was written to {self._path}: {error.strerror or error}")
-        self._written = time.monotonic()
 
 
 @dataclass(frozen=True)
@@ -57,14 +18,14 @@ class Resumed:
     """A checkpoint to go on from."""
 
     path: Path
-    checkpoint: Checkpoint
+    checkpoint: StoredFit
 
     @classmethod
     def read(cls, path: Path) -> "Resumed":
         return cls(path, read_checkpoint(path))
 
     @property
-    def kernel(self) -> "Kernel | None":
+    def kernel(self) -> str | None:
         """None for a linear machine."""
         return self.checkpoint.parameters.get("kernel")
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils._param_validation import InvalidParameterError
 
+from polymargin._sklearn import InvalidParameterError
 from polymargin.cli import _options as o
 from polymargin.cli._exit import is_refusal
 from polymargin.errors import DataError

@@ -9,7 +9,7 @@ from polymargin._atomic import replacing
 from polymargin.cli._outputs import check_target
 from polymargin.cli._writing import writing
 from polymargin.errors import require
-from polymargin.inspect._drawing import ACCENT, INK, MUTED, new_figure, quiet
+from polymargin.inspect import ACCENT, INK, MUTED, new_figure, quiet
 from polymargin.model_selection import GridSearch
 
 
@@ -35,7 +35,7 @@ def plot_search(search: GridSearch, path: Path) -> None:
     rows = figure.subplots(1, len(search.machines), squeeze=False)
     for machine, axes in zip(search.machines, rows[0], strict=True):
         search.heat_map(machine, axes)
-    save(figure, path)
+    save_figure(figure, path)
 
 
 def plot_path(records: list[dict[str, Any]], machine: str, path: Path) -> None:
@@ -54,10 +54,10 @@ def plot_path(records: list[dict[str, Any]], machine: str, path: Path) -> None:
     quiet(axes, "C", "accuracy, %")
     axes.set_title(f"Regularisation path, {machine}", loc="left", color=INK, fontweight="bold")
     axes.legend(frameon=False, labelcolor=INK)
-    save(figure, path)
+    save_figure(figure, path)
 
 
-def save(figure: Any, path: Path) -> None:
+def save_figure(figure: Any, path: Path) -> None:
     """A file that is complete or absent."""
     with writing(path), replacing(path, "wb") as file:
         figure.savefig(file, format=path.suffix[1:].lower())

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polymargin.cli._alike import Alike, as_model
 from polymargin.cli._data import check_missing, concerning
 from polymargin.cli._recipe import SVM, take_apart, transform
+from polymargin.cli._training_format import TrainingFormat, format_of_model
 from polymargin.files import ModelInfo, load, read_info
 from polymargin.readers import Table
 
@@ -22,7 +22,7 @@ class OpenModel:
     model: Any  # estimator or pipeline
     steps: list[tuple[str, Any]]
     svm: SVM
-    files: Alike
+    files: TrainingFormat
 
     @property
     def classes(self) -> "NDArray[Any]":
@@ -47,4 +47,4 @@ def open_model(path: Path, jobs: int = 1, file_format: str | None = None) -> Ope
     info = read_info(path)
     steps, svm = take_apart(model)
     svm.set_params(n_jobs=jobs)
-    return OpenModel(info, model, steps, svm, as_model(svm, info, steps, file_format))
+    return OpenModel(info, model, steps, svm, format_of_model(svm, info, steps, file_format))

@@ -18,13 +18,26 @@ TextFeatures = Literal["hashing", "tfidf"]
 Analyzer = Literal["word", "char", "char_wb"]
 Stopping = Literal["gap", "kkt"]
 Missing = Literal["error", "mean"]
-Ranking = Literal["tau", "margin", "held-out"]
+RankingName = Literal["tau", "margin", "held-out"]
 Target = Literal["safetensors", "liblinear", "onnx", "svmlight", "npz"]
-Kernel = Literal["linear", "rbf", "poly", "normalized-poly", "sigmoid", "laplacian"]
 
 
 def _complete_machine(incomplete: str) -> list[str]:
     return [name for name in machine_names() if name.startswith(incomplete)]
+
+
+def _complete_kernel(incomplete: str) -> list[str]:
+    from polymargin.kernel import NAMED_KERNELS
+
+    return [name for name in NAMED_KERNELS if name.startswith(incomplete)]
+
+
+def _check_kernel(kernel: str | None) -> str | None:
+    from polymargin.kernel import NAMED_KERNELS
+
+    if kernel is not None and kernel not in NAMED_KERNELS:
+        raise typer.BadParameter(f"{kernel!r} is not one of {', '.join(NAMED_KERNELS)}")
+    return kernel
 
 
 def _check_jobs(jobs: int) -> int:
@@ -117,9 +130,15 @@ COption = Annotated[
     float, typer.Option("-C", "--C", help="Weight of the loss.", rich_help_panel=_MODEL)
 ]
 KernelOption = Annotated[
-    Kernel | None,
+    str | None,
     typer.Option(
-        "--kernel", "-k", help="By default the machine is linear.", rich_help_panel=_MODEL
+        "--kernel",
+        "-k",
+        help="linear, rbf, poly, normalized-poly, sigmoid or laplacian. Without one the machine "
+        "is linear.",
+        autocompletion=_complete_kernel,
+        callback=_check_kernel,
+        rich_help_panel=_MODEL,
     ),
 ]
 GammaOption = Annotated[

@@ -10,15 +10,14 @@ from scipy import sparse
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
 from sklearn.pipeline import Pipeline
 
-from polymargin._machines import find_machine
-from polymargin.block_solvers import find_block_solver
+from polymargin._sklearn import validate_parameters
 from polymargin.cli import _options as o
 from polymargin.cli._console import note
 from polymargin.cli._data import check_missing, concerning
 from polymargin.estimators import KernelSVM, LinearSVM
 from polymargin.preprocessing import ColumnEncoder, Scaler
 from polymargin.readers import Columns, Table
-from polymargin.solvers import find_kernel_solver, find_solver
+from polymargin.solvers import choose
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -199,13 +198,8 @@ class KernelOptions:
 
 def check_parameters(svm: SVM) -> None:
     """Refuse what does not fit together before any file is read."""
-    svm._validate_params()
-    machine = find_machine(svm.machine)
-    find_block_solver(svm.block_solver, machine)
-    if isinstance(svm, KernelSVM):
-        find_kernel_solver(svm.solver, machine)
-    else:
-        find_solver(svm.solver)
+    validate_parameters(svm)
+    choose(svm)
 
 
 def describe_rows(X: Any, y: "NDArray[Any]") -> str:

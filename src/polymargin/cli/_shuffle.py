@@ -16,8 +16,7 @@ from polymargin.cli._data import opening
 from polymargin.cli._packing import packed_output
 from polymargin.cli._writing import writing
 from polymargin.errors import DataError
-from polymargin.readers._formats import find_format
-from polymargin.readers._source import Source
+from polymargin.readers import Source, find_format
 
 _PILES = 256
 _TABLES = ("csv", "tsv")

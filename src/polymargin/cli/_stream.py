@@ -29,15 +29,15 @@ from polymargin.files import save
 from polymargin.preprocessing import Scaler
 from polymargin.readers import (
     Columns,
+    Source,
     Table,
+    find_format,
+    label_kind_of,
     parse_labels,
     read_batches,
     read_lines,
     scan,
 )
-from polymargin.readers._formats import find_format
-from polymargin.readers._labels import label_kind_of
-from polymargin.readers._source import Source
 from polymargin.streams import Batches, fit_stream
 
 if TYPE_CHECKING:

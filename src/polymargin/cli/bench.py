@@ -13,10 +13,9 @@ from rich.progress import Progress
 from sklearn.svm import SVC, LinearSVC
 
 from polymargin.cli import _options as o
-from polymargin.cli._alike import as_table
 from polymargin.cli._console import err, grid, note, show, show_json
 from polymargin.cli._data import Reading, concerning
-from polymargin.cli._given import refuse_without_kernel
+from polymargin.cli._option_conflicts import refuse_without_kernel
 from polymargin.cli._recipe import (
     SVM,
     Features,
@@ -26,6 +25,7 @@ from polymargin.cli._recipe import (
     check_parameters,
     transform,
 )
+from polymargin.cli._training_format import format_of_table
 from polymargin.estimators import KernelSVM
 
 EXAMPLES = """
@@ -38,7 +38,7 @@ EXAMPLES = """
 
 
 @dataclass
-class Entrant:
+class RepeatedFit:
     """Something that is fitted again and again."""
 
     name: str
@@ -92,7 +92,7 @@ def bench(
     steps, X = features.fit(table, data)
     X_test, y_test = X, table.y
     if test is not None:
-        other = as_table(table).read(test)
+        other = format_of_table(table).read(test)
         with concerning(test):
             X_test, y_test = transform(steps, other.X, X.dtype), other.y
     if not quiet:
@@ -122,23 +122,23 @@ def bench(
         note("CPU seconds of a fit, all threads; each library stops by a rule of its own")
 
 
-def _entrant(svm: SVM) -> Entrant:
-    return Entrant(f"polymargin {svm.machine}", lambda: type(svm)(**svm.get_params()))
+def _entrant(svm: SVM) -> RepeatedFit:
+    return RepeatedFit(f"polymargin {svm.machine}", lambda: type(svm)(**svm.get_params()))
 
 
-def _peers(svm: SVM) -> list[Entrant]:
+def _peers(svm: SVM) -> list[RepeatedFit]:
     """scikit-learn's machines of the same kernel, C and tolerance of their own kind."""
     if isinstance(svm, KernelSVM):
         if svm.kernel not in ("linear", "rbf", "poly", "sigmoid"):
             return []
         shared = {name: getattr(svm, name) for name in ("C", "kernel", "gamma", "degree", "coef0")}
-        return [Entrant("scikit-learn SVC (one-vs-one)", lambda: SVC(**shared))]
+        return [RepeatedFit("scikit-learn SVC (one-vs-one)", lambda: SVC(**shared))]
     return [
-        Entrant(
+        RepeatedFit(
             "scikit-learn LinearSVC (one-vs-rest)",
             lambda: LinearSVC(C=svm.C, loss="hinge", random_state=0),
         ),
-        Entrant(
+        RepeatedFit(
             "scikit-learn LinearSVC (crammer-singer)",
             lambda: LinearSVC(C=svm.C, multi_class="crammer_singer", random_state=0),
         ),

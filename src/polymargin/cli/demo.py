@@ -13,10 +13,10 @@ from rich.table import Table
 
 from polymargin.cli._console import err, out
 from polymargin.cli._exit import Exit
-from polymargin.cli._figures import check_plot, save
+from polymargin.cli._figures import check_plot, save_figure
 from polymargin.cli._writing import writing
 from polymargin.datasets import Split, load_satimage
-from polymargin.demo import Judgement, Outcome, entrants, judge, outcome_table, run
+from polymargin.demo import EntrantOutcome, Judgement, entrants, judge, outcome_table, run
 
 EXAMPLES = """
 [bold]Example[/]
@@ -45,7 +45,7 @@ def demo(
 ) -> None:
     """Train our machines and scikit-learn's on bundled data, print a table, draw a picture."""
     check_plot(output)
-    from polymargin.demo._picture import draw  # needs matplotlib
+    from polymargin.demo.picture import draw  # needs matplotlib
 
     data = load_satimage()
     (n, d), k = data.X_train.shape, len(np.unique(data.y_train))
@@ -58,14 +58,14 @@ def demo(
     _show("")
     _say(_how(tol))
     _say(_judged(judgement))
-    save(draw(outcomes, tol), output)
+    save_figure(draw(outcomes, tol), output)
     _say(f"Picture: {output}")
     _show(_NEXT.format(command=_command()), soft_wrap=True)
     if not all(outcome.converged for outcome in outcomes if outcome.gap is not None):
         raise typer.Exit(Exit.NOT_CONVERGED)
 
 
-def _train(data: Split, tol: float) -> tuple[list[Outcome], Judgement]:
+def _train(data: Split, tol: float) -> tuple[list[EntrantOutcome], Judgement]:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     everyone = entrants(tol)
     with Progress(*columns, TimeElapsedColumn(), console=err, transient=True) as progress:

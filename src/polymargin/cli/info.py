@@ -11,7 +11,7 @@ from polymargin._machines import find_machine
 from polymargin._versions import versions
 from polymargin.cli import _options as o
 from polymargin.cli._console import show_figures, show_json
-from polymargin.files import Checkpoint, ModelInfo, file_kind, read_checkpoint, read_info
+from polymargin.files import ModelInfo, StoredFit, file_kind, read_checkpoint, read_info
 
 EXAMPLES = """
 [bold]Examples[/]
@@ -58,7 +58,7 @@ def _fields(described: ModelInfo) -> dict[str, Any]:
     return fields
 
 
-def _facts_of_checkpoint(checkpoint: Checkpoint) -> dict[str, Any]:
+def _facts_of_checkpoint(checkpoint: StoredFit) -> dict[str, Any]:
     parameters = checkpoint.parameters
     return {
         "checkpoint": f"of a {checkpoint.estimator}; train --resume goes on from it",

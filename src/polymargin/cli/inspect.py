@@ -8,8 +8,8 @@ import typer
 from polymargin.cli import _options as o
 from polymargin.cli._console import grid, note, show, show_json, shown_warnings
 from polymargin.cli._data import opening
-from polymargin.cli._given import refuse
 from polymargin.cli._models import OpenModel, open_model
+from polymargin.cli._option_conflicts import refuse
 from polymargin.cli._outputs import check_target
 from polymargin.cli._writing import writing
 from polymargin.errors import DataError, ModelFileError
@@ -52,7 +52,7 @@ def inspect(
         str | None, typer.Option(metavar="HxW", help="Features are the pixels of such images.")
     ] = None,
     by: Annotated[
-        o.Ranking | None,
+        o.RankingName | None,
         typer.Option(help="What suspicious labels are ranked by."),
     ] = None,
     top: Annotated[int, typer.Option(min=1, help="Rows of the table.")] = 10,

@@ -7,7 +7,6 @@ import numpy as np
 import typer
 
 from polymargin.cli import _options as o
-from polymargin.cli._alike import as_table
 from polymargin.cli._console import grid, show, show_json, shown_warnings
 from polymargin.cli._data import Reading, check_missing, concerning
 from polymargin.cli._figures import check_plot, plot_path
@@ -19,6 +18,7 @@ from polymargin.cli._recipe import (
     parse_range,
     transform,
 )
+from polymargin.cli._training_format import format_of_table
 from polymargin.estimators import LinearSVM
 from polymargin.estimators import path as fit_path
 from polymargin.readers import Table
@@ -101,7 +101,7 @@ def _read_test(
     path: Path, table: Table, steps: list[tuple[str, Any]], dtype: "np.dtype[Any]"
 ) -> tuple[Any, Any]:
     """Rows to test on, read and made features as those to train on."""
-    other = as_table(table).read(path)
+    other = format_of_table(table).read(path)
     if steps and getattr(steps[0][1], "missing", None) == "error":
         check_missing(other, path, "fill it in, or put the mean with --missing mean")
     with concerning(path):

@@ -12,7 +12,7 @@ from polymargin.cli._console import grid, note, show, show_figures, show_json, s
 from polymargin.cli._data import Reading
 from polymargin.cli._exit import Exit
 from polymargin.cli._figures import check_plot, plot_search
-from polymargin.cli._given import refuse_without_kernel
+from polymargin.cli._option_conflicts import refuse_without_kernel
 from polymargin.cli._outputs import check_target
 from polymargin.cli._recipe import (
     Features,
@@ -97,10 +97,10 @@ def select(
     if plot is not None:
         plot_search(search, plot)
     if model is not None:
-        assert search.best_estimator is not None
+        assert search.best_estimator_ is not None
         with writing(model):
             save(
-                assemble(steps, search.best_estimator),
+                assemble(steps, search.best_estimator_),
                 model,
                 data_hash=data_hash(table.X, table.y),
                 reading=table.reading,
@@ -112,7 +112,7 @@ def select(
         )
     elif not quiet:
         _report(search, model)
-    if model is not None and not search.best_estimator.converged_:  # type: ignore[union-attr]
+    if model is not None and not search.best_estimator_.converged_:  # type: ignore[union-attr]
         raise typer.Exit(Exit.NOT_CONVERGED)
 
 

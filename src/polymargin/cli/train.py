@@ -8,11 +8,11 @@ from typing import Annotated, Any
 import typer
 
 from polymargin.cli import _options as o
-from polymargin.cli._checkpoints import CheckpointWriter, Resumed
+from polymargin.cli._checkpoints import Resumed
 from polymargin.cli._console import note, show_figures, show_json, shown_warnings, warn
 from polymargin.cli._data import Reading, concerning
 from polymargin.cli._exit import Exit, interrupted
-from polymargin.cli._given import (
+from polymargin.cli._option_conflicts import (
     is_given,
     refuse_with_stream,
     refuse_without_kernel,
@@ -33,6 +33,7 @@ from polymargin.cli._stream import Streaming, train_stream
 from polymargin.cli._summary import for_people, summarise
 from polymargin.cli._writing import writing
 from polymargin.files import data_hash, save
+from polymargin.storage import Checkpoint
 
 EXAMPLES = """
 [bold]Examples[/]
@@ -124,21 +125,17 @@ def train(
         announce(table, X)
     spent, target = 0.0, checkpoint or resume_from
     if target is not None:
-        features_digest = data_hash(X, table.y)
-        if resumed is not None:
-            spent = resumed.start(svm, features_digest)
-            if not quiet:
-                note(f"resumed after {spent:.0f} s of training")
-        svm._keeper = CheckpointWriter(target, checkpoint_every, svm, features_digest, spent)
+        svm.set_params(checkpoint=Checkpoint(target, checkpoint_every))
+    if resumed is not None:
+        spent = resumed.start(svm, data_hash(X, table.y))
+        if not quiet:
+            note(f"resumed after {spent:.0f} s of training")
     start = time.perf_counter()
     svm.set_params(verbose=0 if quiet else 1)
     with shown_warnings(), concerning(data):
         was_interrupted = _fit(svm, X, table.y)
     seconds = spent + time.perf_counter() - start
-    if svm._keeper is not None:
-        svm._keeper.keep(svm._dual_state, svm.history_)
-        del svm._keeper
-    svm.set_params(verbose=0, warm_start=False)
+    svm.set_params(verbose=0, checkpoint=None)
     make_compact(svm)
     with writing(model):
         save(

@@ -112,9 +112,9 @@ class LinearResult:
     history: NDArray[Any]  # structured: epoch, seconds, primal, dual, gap, violation, active
     exception: BaseException | None  # a signal handler's or the monitor's: raise it after storing
 
-Monitor: TypeAlias = Callable[[tuple[float, float, float, float, float, float, int]], object]
+CheckCallback: TypeAlias = Callable[[tuple[float, float, float, float, float, float, int]], object]
 
-class Keeper(Protocol):
+class DualsKeeper(Protocol):
     """Takes dual variables and the history so far while a fit runs."""
 
     def is_due(self) -> bool: ...
@@ -128,8 +128,8 @@ def train_linear(
     machine: str,
     options: LinearOptions,
     warm: Duals | None = None,
-    monitor: Monitor | None = None,
-    keeper: Keeper | None = None,
+    monitor: CheckCallback | None = None,
+    keeper: DualsKeeper | None = None,
 ) -> LinearResult:
     """Dual block coordinate descent. Releases the GIL; polls signals several times a second;
     calls `monitor` with each record of the history (epoch, seconds, primal, dual, gap,
@@ -314,9 +314,9 @@ def train_decomposition(
     fill_row: Callable[[int, NDArray[Any]], None],  # row i of the kernel into an array of n
     options: DecompositionOptions,
     warm: Duals | None = None,
-    monitor: Monitor | None = None,
+    monitor: CheckCallback | None = None,
     poll: Callable[[], None] | None = None,  # called several times a second; may raise
-    keeper: Keeper | None = None,
+    keeper: DualsKeeper | None = None,
 ) -> DecompositionResult:
     """Releases the GIL except in the callbacks. What `fill_row` raises comes out at once."""
 

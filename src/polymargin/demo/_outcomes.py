@@ -14,7 +14,7 @@ from polymargin.demo._entrants import Entrant
 
 
 @dataclass(frozen=True)
-class Outcome:
+class EntrantOutcome:
     """What an entrant reached."""
 
     entrant: Entrant
@@ -29,7 +29,7 @@ class Outcome:
         return getattr(self.model, "dual_gap_", None)
 
 
-def run(entrant: Entrant, data: Split) -> Outcome:
+def run(entrant: Entrant, data: Split) -> EntrantOutcome:
     """Train on one thread and test, `seconds` of the processor for the training alone.
 
     Examples
@@ -46,7 +46,7 @@ def run(entrant: Entrant, data: Split) -> Outcome:
         start = time.process_time()
         model.fit(data.X_train, data.y_train)
         seconds = time.process_time() - start
-    return Outcome(
+    return EntrantOutcome(
         entrant=entrant,
         model=model,
         accuracy=float(model.score(data.X_test, data.y_test)),

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import clone
 
 from polymargin.datasets import Split
-from polymargin.demo._outcomes import Outcome, run
+from polymargin.demo._outcomes import EntrantOutcome, run
 
 PRECISE = 1e-6  # the gap at which the optimum is known well enough to judge another solution
 
@@ -21,12 +21,12 @@ PRECISE = 1e-6  # the gap at which the optimum is known well enough to judge ano
 class Judgement:
     """Another library's solution by the certificate of ours."""
 
-    theirs: Outcome
-    ours: Outcome
+    theirs: EntrantOutcome
+    ours: EntrantOutcome
     excess: float  # its objective lies at most this far above the optimum, relative
 
 
-def judge(outcomes: list[Outcome], data: Split) -> Judgement:
+def judge(outcomes: list[EntrantOutcome], data: Split) -> Judgement:
     """LinearSVC's solution, by a certificate that is precise."""
     by_name = {outcome.entrant.name: outcome for outcome in outcomes}
     theirs, entrant = by_name["LinearSVC CS"], by_name["CS"].entrant

@@ -9,13 +9,13 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from polymargin.demo._outcomes import Outcome
+from polymargin.demo._outcomes import EntrantOutcome
 
 _NUMBERS = {"C, gamma": 8, "accuracy": 8, "seconds": 7, "gap": 14}
 _NAME = 12
 
 
-def outcome_table(outcomes: Sequence[Outcome], width: int) -> Table:
+def outcome_table(outcomes: Sequence[EntrantOutcome], width: int) -> Table:
     """A section for each library and kind of score; a narrow one has the titles cut."""
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True)
     left = width - _NAME - sum(2 + wide for wide in (*_NUMBERS.values(), 0))
@@ -43,7 +43,7 @@ def _constants(parameters: dict[str, Any]) -> str:
     return ", ".join(f"2^{math.log2(value):g}" for value in chosen)
 
 
-def _gap(outcome: Outcome) -> Text:
+def _gap(outcome: EntrantOutcome) -> Text:
     if outcome.gap is None:
         return Text("no certificate", "dim") if outcome.converged else Text("not converged", "red")
     return Text(f"{outcome.gap:.1e}", "" if outcome.converged else "red")

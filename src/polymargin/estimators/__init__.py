@@ -3,6 +3,6 @@
 from polymargin.estimators._base import BaseSVM
 from polymargin.estimators._kernel import KernelSVM
 from polymargin.estimators._linear import LinearSVM
-from polymargin.estimators._path import Path, path
+from polymargin.estimators._path import RegularizationPath, path
 
-__all__ = ["BaseSVM", "KernelSVM", "LinearSVM", "Path", "path"]
+__all__ = ["BaseSVM", "KernelSVM", "LinearSVM", "RegularizationPath", "path"]

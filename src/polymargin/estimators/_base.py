@@ -17,8 +17,11 @@ from polymargin.fit import (
     apply_class_weight,
     check_sample_weight,
 )
+from polymargin.storage import Checkpoint, CheckpointWriter, as_checkpoint
 
 if TYPE_CHECKING:
+    import os
+
     from numpy.typing import NDArray
 
     from polymargin.core import MachineInfo
@@ -29,8 +32,9 @@ class BaseSVM(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):  # typ
 
     C: float
     class_weight: Any
+    warm_start: bool
     classes_: "NDArray[Any]"
-    _keeper: Keeper | None = None  # of the dual variables while a fit runs
+    checkpoint: "str | os.PathLike[str] | Checkpoint | None"
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -63,6 +67,19 @@ class BaseSVM(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):  # typ
                 "C times sample and class weight is too small for float64. Raise C or the weights."
             )
         return upper
+
+    def _start_state(self) -> DualState | None:
+        """The dual variables that `fit` starts from: those of the last fit, or of one resumed."""
+        state: DualState | None = vars(self).get("_dual_state")
+        is_used = state is not None and (self.warm_start or state.past is not None)
+        return state if is_used else None
+
+    def _open_writer(self, X: Any, y: Any, problem: Problem, past: Past) -> Keeper | None:
+        """What writes the parameter `checkpoint` while a fit runs, and at its end."""
+        if self.checkpoint is None:
+            return None
+        options = as_checkpoint(self.checkpoint)
+        return CheckpointWriter(options, self, problem, X, y, past.seconds)
 
     def _store_certificate(
         self, result: Outcome, problem: Problem, machine: "MachineInfo", past: Past

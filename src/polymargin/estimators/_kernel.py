@@ -1,5 +1,6 @@
 """The kernel estimator."""
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from numbers import Integral, Real
@@ -7,26 +8,24 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from polymargin._machines import find_machine
+from polymargin._sklearn import Interval, StrOptions, fit_context
 from polymargin._threads import blas_threads, count_threads
-from polymargin.block_solvers import BLOCK_SOLVERS, BlockSolver, find_block_solver
+from polymargin.block_solvers import BLOCK_SOLVERS, BlockSolver
 from polymargin.estimators._base import BaseSVM
 from polymargin.fit import (
     FitTask,
     Past,
     Problem,
+    ProblemKeeper,
     as_rows,
     check_finite,
     check_sample_weight,
     check_X,
     find_start,
-    make_keeper,
     make_problem,
     warn_not_converged,
 )
@@ -39,7 +38,8 @@ from polymargin.kernel import (
     make_kernel,
     train_kernel,
 )
-from polymargin.solvers import KERNEL_SOLVERS, Blocks, Decomposition, find_kernel_solver
+from polymargin.solvers import KERNEL_SOLVERS, Blocks, Choice, Decomposition, choose
+from polymargin.storage import Checkpoint
 
 if TYPE_CHECKING:
     from typing import Self
@@ -92,7 +92,7 @@ class KernelSVM(BaseSVM):
     solver : str or options object, default="auto"
         The outer loop: ``"blocks"``, which is what ``"auto"`` means, or one of the literature:
         ``"smo"``, ``"s2do"`` or, for the machines ``"cs"`` and ``"adm"``, ``"crammer-singer"``.
-        Options objects are `Blocks`, `SMOSolver`, `S2DO` and `CrammerSinger`.
+        Options objects are `Blocks`, `solvers.SMO`, `S2DO` and `CrammerSinger`.
     block_solver : str or options object, default="auto"
         How the problem of one example is solved, see `LinearSVM`; used by ``"blocks"``.
     cache_size : float, default=1024
@@ -111,6 +111,9 @@ class KernelSVM(BaseSVM):
         Seed of the order in which examples are visited.
     verbose : int, default=0
         1 shows a progress bar, 2 or more prints a line for each check of the gap.
+    checkpoint : path-like or Checkpoint, default=None
+        File to write what was reached to, every two minutes or as often as a `Checkpoint` says,
+        and when the fit ends; `resume` goes on from it. Not part of model files.
 
     Attributes
     ----------
@@ -160,6 +163,8 @@ class KernelSVM(BaseSVM):
     True
     """
 
+    _solvers = KERNEL_SOLVERS
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "machine": [str],
         "C": [Interval(Real, 0, None, closed="neither")],
@@ -179,6 +184,7 @@ class KernelSVM(BaseSVM):
         "warm_start": ["boolean"],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
+        "checkpoint": [str, os.PathLike, Checkpoint, None],
     }
 
     def __init__(
@@ -202,6 +208,7 @@ class KernelSVM(BaseSVM):
         warm_start: bool = False,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
+        checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
     ) -> None:
         self.machine = machine
         self.C = C
@@ -221,6 +228,7 @@ class KernelSVM(BaseSVM):
         self.warm_start = warm_start
         self.random_state = random_state
         self.verbose = verbose
+        self.checkpoint = checkpoint
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -230,7 +238,7 @@ class KernelSVM(BaseSVM):
         tags.classifier_tags.poor_score = tags.input_tags.pairwise and not self.fit_intercept
         return tags
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "Self":
         """Fit the functions of all classes at once.
 
@@ -253,12 +261,10 @@ class KernelSVM(BaseSVM):
         """
         n_threads = count_threads(self.n_jobs)
         pairwise = self.kernel == "precomputed"
-        machine = find_machine(self.machine)  # what does not fit is refused before any work
-        find_kernel_solver(self.solver, machine)
-        find_block_solver(self.block_solver, machine)
+        choose(self)  # what does not fit is refused before any work
         X, y = check_X(self, X, y)
         check_classification_targets(y)
-        problem = make_problem(X, y, self._upper(X, y, sample_weight), pairwise)
+        problem = make_problem(X, y, self._upper(X, y, sample_weight), pairwise=pairwise)
         weight = check_sample_weight(sample_weight, X)
         kernel = make_kernel(
             self.kernel,
@@ -283,16 +289,18 @@ class KernelSVM(BaseSVM):
         n_threads: int,
     ) -> None:
         """Fit the problem that was made of X, y and the weights, whatever its kernel reads."""
-        machine = find_machine(self.machine)
-        state = getattr(self, "_dual_state", None) if self.warm_start else None
-        warm, past = find_start(state, problem, machine)
+        choice: Choice[Blocks | Decomposition] = choose(self)
+        machine = choice.machine
+        warm, past = find_start(self._start_state(), problem, machine)
+        writer = self._open_writer(X, y, problem, past)
+        keeper = None if writer is None else ProblemKeeper(writer, problem, machine, past)
         task = FitTask(self, X, y, sample_weight)
         result, stopped = train_kernel(
             problem,
             machine,
             kernel,
-            find_kernel_solver(self.solver, machine),
-            find_block_solver(self.block_solver, machine),
+            choice.solver,
+            choice.block_solver,
             warm=warm,
             goal=Goal(float(self.tol), int(self.max_iter), self.stopping == "gap"),
             seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
@@ -300,9 +308,11 @@ class KernelSVM(BaseSVM):
             n_threads=n_threads,
             task=task,
             verbose=int(self.verbose),
-            keeper=make_keeper(self, problem, machine, past),
+            keeper=keeper,
         )
         self._store(result, problem, machine, past, kernel, X)
+        if writer is not None:
+            writer.keep(self._dual_state, self.history_)
         if result.exception is not None:
             raise result.exception
         task.end()

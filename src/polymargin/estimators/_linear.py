@@ -1,18 +1,17 @@
 """The linear estimator."""
 
+import os
 from functools import cached_property
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from polymargin import core
-from polymargin._machines import find_machine
+from polymargin._sklearn import Interval, StrOptions, fit_context
 from polymargin._threads import count_threads
 from polymargin.block_solvers import BLOCK_SOLVERS, BlockSolver
 from polymargin.estimators._base import BaseSVM
@@ -20,19 +19,20 @@ from polymargin.fit import (
     FitTask,
     Past,
     Problem,
+    ProblemKeeper,
     StreamEngine,
     as_rows,
     check_finite,
     check_X,
     find_start,
-    make_keeper,
     make_options,
     make_problem,
+    solve_linear,
     sparse_scores,
-    train,
     warn_not_converged,
 )
-from polymargin.solvers import BlockDescent
+from polymargin.solvers import LINEAR_SOLVERS, BlockDescent, Choice, choose
+from polymargin.storage import Checkpoint
 
 if TYPE_CHECKING:
     from typing import Self
@@ -105,6 +105,9 @@ class LinearSVM(BaseSVM):
         Seed of the order in which examples are visited.
     verbose : int, default=0
         1 shows a progress bar, 2 or more prints a line for each check of the gap.
+    checkpoint : path-like or Checkpoint, default=None
+        File to write what was reached to, every two minutes or as often as a `Checkpoint` says,
+        and when the fit ends; `resume` goes on from it. Not part of model files.
 
     Attributes
     ----------
@@ -147,6 +150,7 @@ class LinearSVM(BaseSVM):
     True
     """
 
+    _solvers = LINEAR_SOLVERS
     _stream: "LinearStream | None" = None  # what `partial_fit` goes on from
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -156,7 +160,7 @@ class LinearSVM(BaseSVM):
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, 2**62, closed="left")],
         "stopping": [StrOptions({"gap", "kkt"})],
-        "solver": [str, BlockDescent],
+        "solver": [str, *LINEAR_SOLVERS.values()],
         "block_solver": [str, *BLOCK_SOLVERS.values()],
         "weights": [StrOptions({"auto", "dense", "sparse"})],
         "class_weight": [StrOptions({"balanced"}), dict, None],
@@ -164,6 +168,7 @@ class LinearSVM(BaseSVM):
         "warm_start": ["boolean"],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
+        "checkpoint": [str, os.PathLike, Checkpoint, None],
     }
 
     def __init__(
@@ -183,6 +188,7 @@ class LinearSVM(BaseSVM):
         warm_start: bool = False,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
+        checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
     ) -> None:
         self.machine = machine
         self.C = C
@@ -198,8 +204,9 @@ class LinearSVM(BaseSVM):
         self.warm_start = warm_start
         self.random_state = random_state
         self.verbose = verbose
+        self.checkpoint = checkpoint
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "Self":
         """Fit all weights at once.
 
@@ -220,18 +227,23 @@ class LinearSVM(BaseSVM):
         -------
         self : LinearSVM
         """
-        machine = find_machine(self.machine)
-        options = make_options(self, machine)
+        choice: Choice[BlockDescent] = choose(self)  # what does not fit is refused before any work
+        options = make_options(self, choice)
+        machine = choice.machine
         X, y = check_X(self, X, y)
         check_classification_targets(y)
         problem = make_problem(X, y, self._upper(X, y, sample_weight))
-        state = getattr(self, "_dual_state", None) if self.warm_start else None
-        warm, past = find_start(state, problem, machine)
+        warm, past = find_start(self._start_state(), problem, machine)
 
+        writer = self._open_writer(X, y, problem, past)
+        keeper = None if writer is None else ProblemKeeper(writer, problem, machine, past)
         task = FitTask(self, X, y, sample_weight)
-        keeper = make_keeper(self, problem, machine, past)
-        result, stopped = train(problem, machine, options, warm, task, int(self.verbose), keeper)
+        result, stopped = solve_linear(
+            problem, machine, options, warm, task, int(self.verbose), keeper
+        )
         self._store(result, problem, machine, past)
+        if writer is not None:
+            writer.keep(self._dual_state, self.history_)
         if result.exception is not None:
             raise result.exception
         task.end()
@@ -248,7 +260,7 @@ class LinearSVM(BaseSVM):
         if self.weights == "sparse":
             self.sparsify()
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> "Self":
         """Visit each row once, in the order given, and forget it.
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Path:
+class RegularizationPath:
     """Models along C, in the order in which the values of C were given.
 
     As a sequence it is one of pairs (C, model).
@@ -40,11 +40,11 @@ class Path:
     def __getitem__(self, index: int) -> tuple[float, LinearSVM]: ...
 
     @overload
-    def __getitem__(self, index: slice) -> "Path": ...
+    def __getitem__(self, index: slice) -> "RegularizationPath": ...
 
-    def __getitem__(self, index: int | slice) -> "tuple[float, LinearSVM] | Path":
+    def __getitem__(self, index: int | slice) -> "tuple[float, LinearSVM] | RegularizationPath":
         if isinstance(index, slice):
-            return Path(self.Cs[index], self.models[index], self.gaps[index])
+            return RegularizationPath(self.Cs[index], self.models[index], self.gaps[index])
         return float(self.Cs[index]), self.models[index]
 
     def __iter__(self) -> Iterator[tuple[float, LinearSVM]]:
@@ -59,7 +59,7 @@ def path(
     machine: str = "ww",
     sample_weight: Any = None,
     **params: Any,
-) -> Path:
+) -> RegularizationPath:
     """Fit `LinearSVM` for each value of C, each fit warm-started from the next smaller one.
 
     Parameters
@@ -75,11 +75,11 @@ def path(
     sample_weight : array-like of shape (n,), default=None
         Factors of C.
     **params
-        Further parameters of `LinearSVM`, except `C` and `warm_start`.
+        Further parameters of `LinearSVM`, except `C`, `warm_start` and `checkpoint`.
 
     Returns
     -------
-    path : Path
+    path : RegularizationPath
         The models in the order of `Cs`.
 
     Examples
@@ -95,6 +95,8 @@ def path(
     for name in ("C", "warm_start"):
         if name in params:
             raise TypeError(f"path() sets {name} itself")
+    if params.get("checkpoint") is not None:
+        raise TypeError("path() has no checkpoint: it is several fits")
     values = np.asarray(Cs if isinstance(Cs, np.ndarray) else list(Cs), dtype=np.float64)
     if values.ndim != 1 or len(values) == 0:
         raise ValueError(f"Cs must be a non-empty sequence of numbers, got {Cs!r}")
@@ -111,4 +113,4 @@ def path(
     ordered = tuple(models[index] for index in range(len(values)))
     for model in ordered:
         model.set_params(warm_start=False)
-    return Path(values, ordered, np.array([model.dual_gap_ for model in ordered]))
+    return RegularizationPath(values, ordered, np.array([model.dual_gap_ for model in ordered]))

@@ -4,22 +4,23 @@
 `load_liblinear` and `save_onnx` are for other programs.
 """
 
-from polymargin.files._checkpoint import Checkpoint, read_checkpoint, write_checkpoint
-from polymargin.files._digest import data_hash
+from polymargin.files._checkpoint import StoredFit, read_checkpoint, resume, write_checkpoint
 from polymargin.files._info import ModelInfo, read_info
 from polymargin.files._liblinear import load_liblinear, save_liblinear
 from polymargin.files._model import file_kind, load, save
 from polymargin.files._onnx import save_onnx
+from polymargin.storage import data_hash
 
 __all__ = [
-    "Checkpoint",
     "ModelInfo",
+    "StoredFit",
     "data_hash",
     "file_kind",
     "load",
     "load_liblinear",
     "read_checkpoint",
     "read_info",
+    "resume",
     "save",
     "save_liblinear",
     "save_onnx",

@@ -4,24 +4,34 @@ import os
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from sklearn.base import clone
+
 from polymargin._machines import find_machine
 from polymargin.errors import ModelFileError
 from polymargin.estimators import KernelSVM, LinearSVM
-from polymargin.files._arrays import put_labels, take_labels
 from polymargin.files._estimators import ESTIMATORS, Estimator
-from polymargin.files._fields import Tensors, write_number
-from polymargin.files._model import checked_header, write_document
-from polymargin.files._parameters import build, encode_parameters
-from polymargin.files._safetensors import naming, read_container
-from polymargin.files._training import put_duals, put_history, take_duals, take_history
-from polymargin.fit import DualState, Past
+from polymargin.fit import DualState, Past, check_X, make_problem
+from polymargin.storage import (
+    Checkpoint,
+    Tensors,
+    as_checkpoint,
+    build,
+    checked_header,
+    data_hash,
+    naming,
+    read_container,
+    take_duals,
+    take_history,
+    take_labels,
+    write_fit,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
-class Checkpoint:
+class StoredFit:
     """A fit that is not over.
 
     Attributes
@@ -29,7 +39,7 @@ class Checkpoint:
     estimator : str
         "LinearSVM" or "KernelSVM".
     parameters : dict
-        Its constructor parameters.
+        Its constructor parameters, but for `checkpoint`.
     machine : str
         Proper name of the machine.
     classes : ndarray of shape (k,)
@@ -62,7 +72,7 @@ class Checkpoint:
         seconds: float | None = None,
         epochs: float | None = None,
         data_hash: str | None = None,
-    ) -> "Checkpoint":
+    ) -> "StoredFit":
         """What `fit` has reached, also one that was interrupted or did not converge.
 
         Parameters
@@ -76,7 +86,7 @@ class Checkpoint:
 
         Returns
         -------
-        checkpoint : Checkpoint
+        fit : StoredFit
         """
         if "_dual_state" not in vars(estimator):
             raise ValueError("there is nothing to go on from: only fit leaves dual variables")
@@ -88,7 +98,7 @@ class Checkpoint:
             epochs = 0.0 if last is None else float(last["epoch"])
         return cls(
             estimator=type(estimator).__name__,
-            parameters=estimator.get_params(deep=False),
+            parameters=_parameters_of(estimator),
             machine=state.machine,
             classes=state.classes,
             state=state,
@@ -104,9 +114,8 @@ class Checkpoint:
         Returns
         -------
         estimator : LinearSVM or KernelSVM
-            With ``warm_start=True``.
         """
-        made: Estimator = ESTIMATORS[self.estimator](**self.parameters | {"warm_start": True})
+        made: Estimator = ESTIMATORS[self.estimator](**self.parameters)
         return self.resume_into(made)
 
     def resume_into(self, estimator: Estimator) -> Estimator:
@@ -119,7 +128,7 @@ class Checkpoint:
         Parameters
         ----------
         estimator : LinearSVM or KernelSVM
-            Of the same machine, and with ``warm_start=True``. `C` and the like may differ.
+            Of the same machine. `C` and the like may differ.
 
         Returns
         -------
@@ -136,55 +145,48 @@ class Checkpoint:
             raise ValueError(
                 f"the checkpoint is of machine {self.machine!r}; it cannot go on in {machine!r}"
             )
-        if not estimator.warm_start:
-            raise ValueError("set warm_start=True: without it fit would start from zero")
         past = Past(self.seconds, self.epochs, self.history)
         estimator._dual_state = replace(self.state, past=past)
         return estimator
 
 
-def write_checkpoint(path: str | os.PathLike[str], checkpoint: Checkpoint) -> None:
+def write_checkpoint(path: str | os.PathLike[str], fit: StoredFit) -> None:
     """Write a checkpoint; the file is complete or absent.
 
     Parameters
     ----------
     path : path-like
         The file.
-    checkpoint : Checkpoint
-        From `Checkpoint.of`.
+    fit : StoredFit
+        From `StoredFit.of`.
 
     Examples
     --------
     >>> import os, tempfile
     >>> from polymargin import LinearSVM
-    >>> from polymargin.files import Checkpoint, read_checkpoint, write_checkpoint
+    >>> from polymargin.files import StoredFit, read_checkpoint, write_checkpoint
     >>> X, y = [[0.0], [1.0], [2.0]], [0, 1, 1]
     >>> model = LinearSVM(random_state=0).fit(X, y)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = os.path.join(folder, "fit.checkpoint")
-    ...     write_checkpoint(path, Checkpoint.of(model))
+    ...     write_checkpoint(path, StoredFit.of(model))
     ...     resumed = read_checkpoint(path).make_estimator().fit(X, y)
     >>> resumed.converged_
     True
     """
-    kind, arrays = put_labels(checkpoint.classes)
-    duals, parts = put_duals(checkpoint.state)
-    arrays |= put_history(checkpoint.history)
-    arrays |= {f"duals.{name}": part for name, part in parts.items()}
-    template = ESTIMATORS[checkpoint.estimator](**checkpoint.parameters)
-    document = {
-        "class": checkpoint.estimator,
-        "parameters": encode_parameters(template),
-        "labels": kind,
-        "duals": duals,
-        "seconds": write_number(checkpoint.seconds),
-        "epochs": write_number(checkpoint.epochs),
-        "data_hash": checkpoint.data_hash,
-    }
-    write_document(path, "checkpoint", document, arrays)
+    write_fit(
+        path,
+        estimator=fit.estimator,
+        parameters=fit.parameters,
+        state=fit.state,
+        seconds=fit.seconds,
+        epochs=fit.epochs,
+        history=fit.history,
+        data_hash=fit.data_hash,
+    )
 
 
-def read_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
+def read_checkpoint(path: str | os.PathLike[str]) -> StoredFit:
     """Read what `write_checkpoint` has written.
 
     Parameters
@@ -194,7 +196,7 @@ def read_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
 
     Returns
     -------
-    checkpoint : Checkpoint
+    fit : StoredFit
 
     Raises
     ------
@@ -215,9 +217,9 @@ def read_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
         made: LinearSVM | KernelSVM = build(ESTIMATORS[name], header.part("parameters").values)
         classes = take_labels(tensors, header.text("labels"))
         state = take_duals(header.part("duals"), tensors.under("duals."), classes)
-        return Checkpoint(
+        return StoredFit(
             estimator=name,
-            parameters=made.get_params(deep=False),
+            parameters=_parameters_of(made),
             machine=state.machine,
             classes=classes,
             state=state,
@@ -226,3 +228,77 @@ def read_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
             history=take_history(tensors),
             data_hash=header.text("data_hash", None),
         )
+
+
+def resume(
+    path: str | os.PathLike[str] | Checkpoint, X: Any, y: Any, sample_weight: Any = None
+) -> Estimator:
+    """Go on with a fit from the file that its parameter `checkpoint` has named.
+
+    What is reached is written to the same file. Its `history_` begins with the checks so far and
+    goes on with their epochs and seconds; `n_iter_` counts all passes, `max_iter` bounds those to
+    come. A fit that had ended goes on too, and is soon over where it had converged.
+
+    Parameters
+    ----------
+    path : path-like or Checkpoint
+        The file; a `Checkpoint` also says how often it is written.
+    X : array-like or sparse of shape (n, d)
+        The same rows.
+    y : array-like of shape (n,)
+        The same labels.
+    sample_weight : array-like of shape (n,), default=None
+        As before: weights are not in the file.
+
+    Returns
+    -------
+    estimator : LinearSVM or KernelSVM
+        Fitted, with the parameters of the file.
+
+    Raises
+    ------
+    ModelFileError
+        The file is damaged, not a checkpoint, or one of other rows or labels.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from polymargin import KernelSVM, resume
+    >>> X, y = [[0.0], [1.0], [2.0]], [0, 1, 1]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = os.path.join(folder, "fit.ckpt")
+    ...     model = KernelSVM(C=10.0, checkpoint=file).fit(X, y)  # may be killed
+    ...     again = resume(file, X, y)
+    >>> (again.C, again.converged_)
+    (10.0, True)
+    """
+    file = as_checkpoint(path).path
+    fit = read_checkpoint(file)
+    estimator: Estimator = fit.make_estimator().set_params(checkpoint=path)
+    difference = _difference(fit, estimator, X, y, sample_weight)
+    if difference is not None:
+        raise ModelFileError(
+            f"{os.fspath(file)}: {difference} is not that of the checkpoint; pass what the fit "
+            "was begun with"
+        )
+    estimator.fit(X, y, sample_weight)
+    return estimator
+
+
+def _difference(
+    fit: StoredFit, estimator: Estimator, X: Any, y: Any, sample_weight: Any
+) -> str | None:
+    """What keeps a fit of these rows from going on, if anything."""
+    X, y = check_X(clone(estimator), X, y)
+    pairwise = getattr(estimator, "kernel", None) == "precomputed"
+    upper = estimator._upper(X, y, sample_weight)
+    problem = make_problem(X, y, upper, pairwise=pairwise)
+    difference = fit.state.difference(problem, find_machine(fit.machine))
+    if difference is None and fit.data_hash not in (None, data_hash(X, y)):
+        return "X"
+    return difference
+
+
+def _parameters_of(estimator: Estimator) -> dict[str, Any]:
+    values = estimator.get_params(deep=False)
+    return {name: value for name, value in values.items() if name != "checkpoint"}

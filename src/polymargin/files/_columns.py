@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 
 from polymargin.errors import ModelFileError
-from polymargin.files._arrays import Arrays, as_objects, put_strings, take_strings
-from polymargin.files._fields import Fields, Tensors
 from polymargin.preprocessing import ColumnEncoder
+from polymargin.storage import Arrays, Fields, Tensors, as_objects, put_strings, take_strings
 
 
 def put(step: ColumnEncoder) -> tuple[dict[str, Any], Arrays]:

@@ -6,34 +6,33 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from polymargin._machines import find_machine
-from polymargin.block_solvers import find_block_solver
 from polymargin.errors import ModelFileError
 from polymargin.estimators import KernelSVM, LinearSVM
-from polymargin.files._arrays import (
+from polymargin.files._kernel_scores import put_kernel, take_kernel
+from polymargin.solvers import choose
+from polymargin.storage import (
+    AUTO_BYTES,
+    FLOATS,
     Arrays,
+    Fields,
+    Tensors,
     as_objects,
+    build,
+    duals_bytes,
+    encode_parameters,
+    put_certificate,
     put_csr,
+    put_duals,
     put_labels,
+    put_stream,
     put_strings,
+    take_certificate,
     take_csr,
+    take_duals,
     take_labels,
+    take_stream,
     take_strings,
 )
-from polymargin.files._fields import FLOATS, Fields, Tensors
-from polymargin.files._kernel_scores import put_kernel, take_kernel
-from polymargin.files._parameters import build, encode_parameters
-from polymargin.files._training import (
-    AUTO_BYTES,
-    duals_bytes,
-    put_certificate,
-    put_duals,
-    put_stream,
-    take_certificate,
-    take_duals,
-    take_stream,
-)
-from polymargin.solvers import find_kernel_solver, find_solver
 
 Estimator = LinearSVM | KernelSVM
 ESTIMATORS: dict[str, type[Any]] = {"LinearSVM": LinearSVM, "KernelSVM": KernelSVM}
@@ -42,10 +41,11 @@ ESTIMATORS: dict[str, type[Any]] = {"LinearSVM": LinearSVM, "KernelSVM": KernelS
 def put_estimator(model: Estimator, duals: bool | str) -> tuple[dict[str, Any], Arrays]:
     """All of a fitted estimator; `duals` as in `save`."""
     check_is_fitted(model)
+    name = type(model).__name__
     kind, arrays = put_labels(np.asarray(model.classes_))
     fields: dict[str, Any] = {
-        "class": type(model).__name__,
-        "parameters": encode_parameters(model),
+        "class": name,
+        "parameters": encode_parameters(name, model.get_params(deep=False)),
         "labels": kind,
         "n_features": int(model.n_features_in_),
     }
@@ -81,12 +81,7 @@ def take_estimator(fields: Fields, tensors: Tensors) -> Any:
 def _check_solvers(model: Any) -> None:
     """The names that the estimator itself looks up in `fit` only."""
     try:
-        machine = find_machine(model.machine)
-        find_block_solver(model.block_solver, machine)
-        if isinstance(model, LinearSVM):
-            find_solver(model.solver)
-        else:
-            find_kernel_solver(model.solver, machine)
+        choose(model)
     except ValueError as error:
         raise ModelFileError(f"the parameters are wrong: {error!s:.400}") from None
 

@@ -5,13 +5,18 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from polymargin.errors import ModelFileError
-from polymargin.files._arrays import take_labels
 from polymargin.files._estimators import ESTIMATORS
-from polymargin.files._fields import FLOATS, Fields, Tensors
-from polymargin.files._model import checked_header
-from polymargin.files._parameters import decode_parameters
-from polymargin.files._safetensors import naming, read_container
-from polymargin.files._training import take_history
+from polymargin.storage import (
+    FLOATS,
+    Fields,
+    Tensors,
+    checked_header,
+    decode_parameters,
+    naming,
+    read_container,
+    take_history,
+    take_labels,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

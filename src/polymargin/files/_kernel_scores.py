@@ -1,5 +1,7 @@
 """What the scores of a kernel model need, in a file."""
 
+import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -7,9 +9,8 @@ from scipy import sparse
 
 from polymargin.errors import ModelFileError
 from polymargin.estimators import KernelSVM
-from polymargin.files._arrays import Arrays, put_csr, take_csr
-from polymargin.files._fields import Fields, Tensors
-from polymargin.kernel import DOT_KERNELS, DotKernel, Kernel, LaplacianKernel, PrecomputedKernel
+from polymargin.kernel import NAMED_KERNELS, Kernel, NamedKernel, PrecomputedKernel
+from polymargin.storage import Arrays, Fields, Tensors, put_csr, take_csr
 
 
 def put_kernel(model: KernelSVM) -> tuple[dict[str, Any], Arrays]:
@@ -33,30 +34,23 @@ def put_kernel(model: KernelSVM) -> tuple[dict[str, Any], Arrays]:
         "dual_coef_transposed": model.dual_coef_.T,
         "intercept": model.intercept_,
     }
-    if isinstance(kernel, (DotKernel, LaplacianKernel)):
-        fields["kernel"]["gamma"] = float(kernel.gamma)
+    if isinstance(kernel, NamedKernel):
+        fields["kernel"] |= _put_parameters(kernel)
         is_sparse = sparse.issparse(model.support_vectors_)
         fields["support_vectors"] = "sparse" if is_sparse else "dense"
         if is_sparse:
             arrays |= put_csr("support_vectors", model.support_vectors_)
         else:
             arrays["support_vectors"] = model.support_vectors_
-    if isinstance(kernel, DotKernel):
-        fields["kernel"] |= {
-            "coef0": float(kernel.coef0),
-            "degree": int(kernel.degree),
-            "dense": bool(kernel.dense),
-        }
-        if kernel.centre is not None:
-            arrays["centre"] = kernel.centre
+        centre = getattr(kernel, "centre", None)
+        if centre is not None:
+            arrays["centre"] = centre
     return fields, arrays
 
 
 def _kernel_name(kernel: Kernel) -> str | None:
-    if isinstance(kernel, DotKernel):
+    if isinstance(kernel, NamedKernel):
         return kernel.name
-    if isinstance(kernel, LaplacianKernel):
-        return "laplacian"
     return "precomputed" if isinstance(kernel, PrecomputedKernel) else None
 
 
@@ -94,25 +88,37 @@ def _make_kernel(model: KernelSVM, fields: Fields, tensors: Tensors) -> Kernel:
         raise ModelFileError(f"the kernel is {name!r:.40} and the parameter {model.kernel!r:.40}")
     if name == "precomputed":
         return PrecomputedKernel(None, bias=bias)
-    dtype = model.dual_coef_.dtype
-    gamma = fields.finite("gamma")
-    if not 0 < gamma <= float(np.finfo(dtype).max):
-        raise ModelFileError(f"{fields.place}: gamma={gamma} is out of range")
-    if name == "laplacian":
-        return LaplacianKernel(gamma, bias=bias)
-    if name not in DOT_KERNELS:
+    if name not in NAMED_KERNELS:
         raise ModelFileError(f"there is no kernel {name!r:.40}")
-    centre = None
-    if "centre" in tensors:
-        if not fields.flag("dense"):
+    cls, dtype = NAMED_KERNELS[name], model.dual_coef_.dtype
+    parameters = _take_parameters(cls, fields)
+    if not 0 < parameters["gamma"] <= float(np.finfo(dtype).max):
+        raise ModelFileError(f"{fields.place}: gamma={parameters['gamma']} is out of range")
+    if "centre" in tensors and "dense" in parameters:
+        if not parameters["dense"]:
             raise ModelFileError("only a kernel of dense rows has a centre")
-        centre = tensors.alike("centre", (model.n_features_in_,), dtype)
-    return DotKernel(
-        name,
-        gamma,
-        fields.finite("coef0"),
-        fields.count("degree", 0, 2**31 - 1),
-        fields.flag("dense"),
-        centre,
-        bias=bias,
-    )
+        parameters["centre"] = tensors.alike("centre", (model.n_features_in_,), dtype)
+    return cls(**parameters, bias=bias)
+
+
+# What a kernel may have beside rows: how it is written, and how it is read.
+_PARAMETERS: dict[str, tuple[Callable[[Any], Any], Callable[[Fields, str], Any]]] = {
+    "gamma": (float, Fields.finite),
+    "coef0": (float, Fields.finite),
+    "degree": (int, lambda fields, name: fields.count(name, 0, 2**31 - 1)),
+    "dense": (bool, Fields.flag),
+}
+
+
+def _parameters_of(cls: type[NamedKernel]) -> list[str]:
+    return [field.name for field in dataclasses.fields(cls) if field.name in _PARAMETERS]
+
+
+def _put_parameters(kernel: NamedKernel) -> dict[str, Any]:
+    return {
+        name: _PARAMETERS[name][0](getattr(kernel, name)) for name in _parameters_of(type(kernel))
+    }
+
+
+def _take_parameters(cls: type[NamedKernel], fields: Fields) -> dict[str, Any]:
+    return {name: _PARAMETERS[name][1](fields, name) for name in _parameters_of(cls)}

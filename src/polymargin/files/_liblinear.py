@@ -19,7 +19,7 @@ from polymargin._machines import find_machine
 from polymargin.errors import ModelFileError
 from polymargin.estimators import LinearSVM
 from polymargin.files._affine import folded
-from polymargin.files._safetensors import naming
+from polymargin.storage import naming
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -5,16 +5,21 @@ from typing import Any
 
 from sklearn.pipeline import Pipeline
 
-from polymargin._versions import version_of
+from polymargin._sklearn import validate_steps
 from polymargin.errors import ModelFileError
-from polymargin.files._arrays import Arrays
 from polymargin.files._estimators import ESTIMATORS, Estimator, put_estimator, take_estimator
-from polymargin.files._fields import Fields, Tensors
-from polymargin.files._json import write_json
-from polymargin.files._safetensors import naming, read_container, write_container
 from polymargin.files._steps import check_widths, put_step, take_step
+from polymargin.storage import (
+    Arrays,
+    Fields,
+    Tensors,
+    checked_header,
+    naming,
+    read_container,
+    write_document,
+    write_json,
+)
 
-FORMAT = (1, 0)
 _MOST_STEPS = 20
 
 
@@ -142,44 +147,6 @@ def file_kind(path: str | os.PathLike[str]) -> str:
         return kind
 
 
-def write_document(
-    path: str | os.PathLike[str], kind: str, document: dict[str, Any], arrays: Arrays
-) -> None:
-    """Write a file of this kind and of the format of this version."""
-    first = {
-        "kind": kind,
-        "format": list(FORMAT),
-        "version": version_of("polymargin") or "0+unknown",
-    }
-    write_container(path, first | document, arrays)
-
-
-def checked_header(document: dict[str, Any], kind: str) -> Fields:
-    """The header of a file of this kind, in a format that can be read."""
-    header = Fields(document)
-    version = header.items("format")
-    if len(version) != 2 or not all(type(part) is int and part >= 0 for part in version):
-        raise ModelFileError("the version of the format is not two numbers")
-    if version[0] > FORMAT[0]:
-        raise ModelFileError(
-            f"the file has format {version[0]}.{version[1]}, and this version of polymargin reads "
-            f"up to {FORMAT[0]}.x; install a newer polymargin (the file was written by "
-            f"{header.text('version')!r:.40})"
-        )
-    if version[0] < 1:
-        raise ModelFileError(f"there is no format {version[0]}.{version[1]}")
-    found = header.text("kind")
-    if found != kind:
-        remedy = {
-            "model": "load or polymargin predict",
-            "checkpoint": "read_checkpoint or polymargin train --resume",
-        }.get(found)
-        if remedy is None:
-            raise ModelFileError(f"the file is of the unknown kind {found!r:.40}")
-        raise ModelFileError(f"this is a {found}, not a {kind}; read it with {remedy}")
-    return header
-
-
 def take_model(header: Fields, tensors: Tensors) -> Any:
     """The model of a checked header."""
     parts = header.parts("steps")
@@ -197,7 +164,7 @@ def take_model(header: Fields, tensors: Tensors) -> Any:
     names = [part.text("name") for part in parts]
     try:
         model = Pipeline(list(zip(names, [*steps, estimator], strict=True)))
-        model._validate_steps()
+        validate_steps(model)
     except (TypeError, ValueError) as error:
         raise ModelFileError(f"the pipeline is wrong: {error!s:.400}") from None
     return model

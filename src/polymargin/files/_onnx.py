@@ -14,8 +14,8 @@ from polymargin.errors import require
 from polymargin.estimators import KernelSVM, LinearSVM
 from polymargin.files._affine import exported_steps
 from polymargin.files._onnx_graph import Graph
-from polymargin.files._onnx_kernels import kernel_values
 from polymargin.files._onnx_steps import STEPS, add_step
+from polymargin.kernel import NamedKernel, PrecomputedKernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -64,7 +64,7 @@ def save_onnx(model: LinearSVM | KernelSVM | Pipeline, path: str | os.PathLike[s
         rows = add_step(graph, step, rows)
     values = rows
     if isinstance(estimator, KernelSVM):
-        values = kernel_values(graph, estimator, rows)
+        values = _kernel_values(graph, estimator, rows)
     weights = coef.toarray() if sparse.issparse(coef) else np.asarray(coef)
     products = graph.add("MatMul", values, graph.constant(weights.T))
     scores = graph.add("Add", products, graph.constant(estimator.intercept_), output="scores")
@@ -116,14 +116,19 @@ def _check(estimator: Any, steps: list[tuple[str, Any]]) -> None:
             )
         check_is_fitted(step)
     check_is_fitted(estimator)
-    if isinstance(estimator, KernelSVM) and (
-        callable(estimator.kernel) or estimator.kernel == "precomputed"
-    ):
-        kind = "a function" if callable(estimator.kernel) else "precomputed"
+
+
+def _kernel_values(graph: Graph, model: KernelSVM, rows: str) -> str:
+    """(n, n_sv) values without the constant part, which `intercept_` holds."""
+    if not isinstance(model._kernel, NamedKernel):
+        kind = "precomputed" if isinstance(model._kernel, PrecomputedKernel) else "a function"
         raise ValueError(
             f"the kernel is {kind}, which an ONNX graph cannot compute; named kernels can be "
             "exported"
         )
+    kernel, support = model._scoring_kernel(None)
+    assert isinstance(kernel, NamedKernel)
+    return kernel.add_to_graph(graph, rows, support)
 
 
 def _labels(classes: "NDArray[Any]") -> "NDArray[Any]":

@@ -16,10 +16,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from polymargin.errors import ModelFileError
 from polymargin.files import _columns, _text
-from polymargin.files._arrays import Arrays, as_objects, put_strings, take_strings
-from polymargin.files._fields import Fields, Tensors, write_number
-from polymargin.files._parameters import build, encode_parameters
 from polymargin.preprocessing import ColumnEncoder, Scaler
+from polymargin.storage import (
+    Arrays,
+    Fields,
+    Tensors,
+    as_objects,
+    build,
+    encode_parameters,
+    put_strings,
+    take_strings,
+    write_number,
+)
 
 Put = Callable[[Any], tuple[dict[str, Any], Arrays]]
 Take = Callable[[Any, Fields, Tensors], None]
@@ -151,15 +159,17 @@ def put_step(name: str, step: Any) -> tuple[dict[str, Any], Arrays]:
             f"hold; it can hold {', '.join(CODECS)} and an estimator of polymargin at the end"
         )
     try:
-        check_is_fitted(step)
+        if not isinstance(step, HashingVectorizer):  # scikit-learn 1.6 thinks that it learns
+            check_is_fitted(step)
         if codec.width_in is _nothing:
             _text.check_vectorizer(step)
         fields, arrays = codec.put(step)
     except ValueError as error:
         raise ValueError(f"step {name!r} of the pipeline cannot be saved: {error}") from error
     skipped = ("vocabulary",)  # it is what the step has learnt
-    parameters = encode_parameters(step, [p for p in step.get_params(False) if p not in skipped])
-    return {"class": type(step).__name__, "parameters": parameters} | fields, arrays
+    kind = type(step).__name__
+    values = {p: value for p, value in step.get_params(False).items() if p not in skipped}
+    return {"class": kind, "parameters": encode_parameters(kind, values)} | fields, arrays
 
 
 def take_step(fields: Fields, tensors: Tensors) -> Any:

@@ -8,8 +8,7 @@ import numpy as np
 from sklearn.feature_extraction.text import TfidfTransformer, TfidfVectorizer
 
 from polymargin.errors import ModelFileError
-from polymargin.files._arrays import Arrays, put_strings, take_strings
-from polymargin.files._fields import Fields, Tensors
+from polymargin.storage import Arrays, Fields, Tensors, put_strings, take_strings
 
 _FUNCTIONS = ("preprocessor", "tokenizer", "analyzer", "strip_accents")
 _MOST_PATTERN = 1000  # characters

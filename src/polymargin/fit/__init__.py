@@ -2,14 +2,14 @@
 
 from polymargin.fit._callbacks import CallbackSupportMixin, FitTask
 from polymargin.fit._interrupts import Interrupts, held_interrupts
-from polymargin.fit._linear import Monitor, make_options, train
+from polymargin.fit._linear import Monitor, make_options, solve_linear
 from polymargin.fit._outcome import Outcome, warn_not_converged
 from polymargin.fit._past import Past
 from polymargin.fit._problem import Problem, make_problem
 from polymargin.fit._progress import RECORD, Check, open_display
 from polymargin.fit._sparse import sparse_scores
-from polymargin.fit._state import DualState, Keeper, ProblemKeeper, find_start, make_keeper
-from polymargin.fit._stream import Batch, StreamEngine
+from polymargin.fit._state import DualState, Keeper, ProblemKeeper, find_start
+from polymargin.fit._stream import StreamEngine
 from polymargin.fit._validation import (
     apply_class_weight,
     as_rows,
@@ -25,7 +25,6 @@ from polymargin.fit._validation import (
 
 __all__ = [
     "RECORD",
-    "Batch",
     "CallbackSupportMixin",
     "Check",
     "DualState",
@@ -50,11 +49,10 @@ __all__ = [
     "check_symmetric",
     "find_start",
     "held_interrupts",
-    "make_keeper",
     "make_options",
     "make_problem",
     "open_display",
+    "solve_linear",
     "sparse_scores",
-    "train",
     "warn_not_converged",
 ]

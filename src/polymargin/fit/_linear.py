@@ -6,19 +6,18 @@ from sklearn.utils import check_random_state
 
 from polymargin import core
 from polymargin._threads import count_threads
-from polymargin.block_solvers import find_block_solver
 from polymargin.fit._callbacks import FitTask
 from polymargin.fit._problem import Problem
 from polymargin.fit._progress import Check, Display, open_display
 from polymargin.fit._state import ProblemKeeper
-from polymargin.solvers import find_solver
+from polymargin.solvers import BlockDescent, Choice
 
 if TYPE_CHECKING:
     from polymargin.core import Duals, LinearOptions, LinearResult, MachineInfo
 
 
-def make_options(estimator: Any, machine: "MachineInfo") -> "LinearOptions":
-    """The parameters of `estimator` as the core reads them."""
+def make_options(estimator: Any, choice: Choice[BlockDescent]) -> "LinearOptions":
+    """The parameters of `estimator`, whose solvers are chosen, as the core reads them."""
     options = core.LinearOptions()
     options.fit_intercept = bool(estimator.fit_intercept)
     options.tol = float(estimator.tol)
@@ -26,8 +25,8 @@ def make_options(estimator: Any, machine: "MachineInfo") -> "LinearOptions":
     options.stopping = estimator.stopping
     options.seed = int(check_random_state(estimator.random_state).randint(2**31 - 1))
     options.n_threads = count_threads(estimator.n_jobs)
-    find_solver(estimator.solver).apply(options)
-    find_block_solver(estimator.block_solver, machine).apply(options)
+    choice.solver.apply(options)
+    choice.block_solver.apply(options)
     return options
 
 
@@ -45,7 +44,7 @@ class Monitor:
         return self.stopped
 
 
-def train(
+def solve_linear(
     problem: Problem,
     machine: "MachineInfo",
     options: "LinearOptions",

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.utils.multiclass import type_of_target
 
 from polymargin.fit._validation import (
     as_rows,
@@ -32,15 +33,26 @@ class Problem:
     kept: "NDArray[np.int64] | None"  # None: all rows
     n_given: int
 
+    def __len__(self) -> int:
+        return len(self.labels)
+
 
 def make_problem(
-    X: Any, y: "NDArray[Any]", upper: "NDArray[np.float64]", pairwise: bool = False
+    X: Any,
+    y: "NDArray[Any]",
+    upper: "NDArray[np.float64]",
+    *,
+    classes: "NDArray[Any] | None" = None,
+    pairwise: bool = False,
 ) -> Problem:
     """Drop the rows of weight zero, then number the classes that are left.
 
-    Where `X` is `pairwise`, a matrix of kernel values, its columns are rows as well.
+    A batch of a stream knows all its `classes`, and may have no row left. Where `X` is `pairwise`,
+    a matrix of kernel values, its columns are rows as well.
     """
     n_given = X.shape[0]
+    if classes is not None:
+        _check_among(classes, y)
     rows = as_rows(X)
     check_finite_norms(rows, X)
     if pairwise:
@@ -50,15 +62,30 @@ def make_problem(
         kept = np.flatnonzero(upper > 0)
         X = X[kept][:, kept] if pairwise else X[kept]
         rows, y, upper = as_rows(X), y[kept], upper[kept]
-    classes, labels = np.unique(y, return_inverse=True)
-    if len(classes) < 2:
-        among = "" if kept is None else " among the rows of positive weight"
-        raise ValueError(
-            f"The number of classes has to be at least two; got {len(classes)} class(es){among}."
-        )
+    if classes is not None:
+        labels = np.searchsorted(classes, y)
+    else:
+        classes, labels = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
+            among = "" if kept is None else " among the rows of positive weight"
+            raise ValueError(
+                f"The number of classes has to be at least two; got {len(classes)} class(es)"
+                f"{among}."
+            )
     if pairwise:
         check_symmetric(X)
-    else:
+    elif len(labels) > 0:
         check_features(rows, X)
-    check_bounds(upper, rows.dtype)
+    if len(labels) > 0:
+        check_bounds(upper, rows.dtype)
     return Problem(X, rows, labels.astype(np.int32), upper, classes, kept, n_given)
+
+
+def _check_among(classes: "NDArray[Any]", y: "NDArray[Any]") -> None:
+    """Refuse labels that are not among the classes."""
+    # Not check_classification_targets, which warns of many classes: they have been announced.
+    if (kind := type_of_target(y)) not in ("binary", "multiclass"):
+        raise ValueError(f"Unknown label type: {kind}")
+    foreign = np.setdiff1d(y, classes)
+    if len(foreign):
+        raise ValueError(f"y contains labels that are not in classes: {foreign.tolist()}")

@@ -1,7 +1,7 @@
 """Dual variables between fits: what a warm start and a checkpoint go on from."""
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -30,7 +30,7 @@ class DualState:
     n_features: int
     dtype: "np.dtype[Any]"
     machine: str
-    past: Past = field(default_factory=Past)  # what a fit that goes on from here has behind it
+    past: Past | None = None  # of a fit that is to go on; None: of one that is over
 
     @classmethod
     def of(cls, duals: "Duals", problem: Problem, machine: "MachineInfo") -> "DualState":
@@ -81,7 +81,7 @@ def find_start(
         return None, Past()
     difference = state.difference(problem, machine)
     if difference is None:
-        return state.duals, state.past
+        return state.duals, state.past or Past()
     warnings.warn(
         f"warm_start: {difference} differs from the last fit, so this one starts cold.",
         UserWarning,
@@ -117,11 +117,3 @@ class ProblemKeeper:
     def keep(self, duals: "Duals", history: "NDArray[Any]") -> None:
         state = DualState.of(duals, self.problem, self.machine)
         self.keeper.keep(state, self.past.followed_by(history))
-
-
-def make_keeper(
-    estimator: Any, problem: Problem, machine: "MachineInfo", past: Past
-) -> ProblemKeeper | None:
-    """What keeps the dual variables of this fit, None where nobody asked for it."""
-    keeper = estimator._keeper
-    return None if keeper is None else ProblemKeeper(keeper, problem, machine, past)

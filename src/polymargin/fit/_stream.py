@@ -4,40 +4,42 @@ A model has the core's stream in `_stream` for as long as its weights can be gon
 here copies them: `coef_` and `intercept_` are read off the stream when somebody asks for them.
 """
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from sklearn.utils.multiclass import type_of_target, unique_labels
+from sklearn.utils.multiclass import unique_labels
 
 from polymargin import core
-from polymargin._machines import find_machine
 from polymargin.fit._linear import make_options
-from polymargin.fit._validation import (
-    as_rows,
-    check_bounds,
-    check_features,
-    check_finite_norms,
-    check_X,
-)
+from polymargin.fit._problem import Problem, make_problem
+from polymargin.fit._validation import check_X
+from polymargin.solvers import BlockDescent, Chooser, choose
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polymargin.core import Duals, LinearStream, Rows, StreamCertificate
-    from polymargin.estimators import LinearSVM
 
 
-@dataclass(frozen=True)
-class Batch:
-    """Rows of positive weight."""
+class StreamModel(Chooser[BlockDescent], Protocol):
+    """A linear machine whose weights a stream changes."""
 
-    rows: "Rows"
-    labels: "NDArray[np.int32]"  # positions among the classes
-    upper: "NDArray[np.float64]"  # C_i
+    class_weight: Any
+    checkpoint: Any
+    classes_: "NDArray[Any]"
+    n_samples_seen_: int
+    _stream: "LinearStream | None"
 
-    def __len__(self) -> int:
-        return len(self.labels)
+    def _upper(
+        self, X: Any, y: "NDArray[Any]", sample_weight: Any, known: "NDArray[Any] | None"
+    ) -> "NDArray[np.float64]":
+        """C_i of each row."""
+
+    def _forget(self, *names: str) -> None:
+        """Remove these attributes, by default all that was learnt."""
+
+    def _end_stream(self) -> None:
+        """Keep the weights, but not what the next batch would go on from."""
 
 
 class StreamEngine:
@@ -49,7 +51,7 @@ class StreamEngine:
 
     def __init__(
         self,
-        model: "LinearSVM",
+        model: StreamModel,
         classes: Any,
         *,
         anew: bool,
@@ -60,28 +62,20 @@ class StreamEngine:
                 'class_weight="balanced" needs all labels at once; for a stream pass the weights '
                 "as a dict"
             )
+        if model.checkpoint is not None:
+            raise ValueError("a stream has no checkpoints, for it forgets its rows: set it to None")
         self._model = model
         self._stream = None if anew else model._stream
         self._dtypes = list(dtypes) if self._stream is None else self._stream.dtype
         self.classes = self._find_classes(classes)
 
-    def prepare(self, X: Any, y: Any, sample_weight: Any = None) -> Batch:
+    def prepare(self, X: Any, y: Any, sample_weight: Any = None) -> Problem:
         """Check a batch; rows of weight zero are left out."""
         X, y = check_X(self._model, X, y, reset=self._stream is None, dtype=self._dtypes)
-        labels = _labels_among(self.classes, y)
-        rows = as_rows(X)
-        check_finite_norms(rows, X)
         upper = self._model._upper(X, y, sample_weight, self.classes)
-        if not np.all(upper > 0):
-            kept = np.flatnonzero(upper > 0)
-            X, labels, upper = X[kept], labels[kept], upper[kept]
-            rows = as_rows(X)
-        if len(labels) > 0:
-            check_features(rows, X)
-            check_bounds(upper, rows.dtype)
-        return Batch(rows, labels, upper)
+        return make_problem(X, y, upper, classes=self.classes)
 
-    def visit(self, batch: Batch, duals: "Duals | None" = None) -> None:
+    def visit(self, batch: Problem, duals: "Duals | None" = None) -> None:
         """Visit each row once; `duals` are those of the rows, where they are kept.
 
         An interrupt leaves what the rows visited so far have made.
@@ -106,10 +100,10 @@ class StreamEngine:
 
     def _open(self, rows: "Rows") -> "LinearStream":
         model = self._model
-        machine = find_machine(model.machine)
-        options = make_options(model, machine)
+        choice = choose(model)
+        options = make_options(model, choice)
         self._stream = core.LinearStream(
-            rows.n_features, len(self.classes), machine.name, options, rows.dtype
+            rows.n_features, len(self.classes), choice.machine.name, options, rows.dtype
         )
         model._forget()
         model.classes_, model._stream = self.classes, self._stream
@@ -129,14 +123,3 @@ class StreamEngine:
         if len(given) < 2:
             raise ValueError(f"The number of classes has to be at least two; got {len(given)}.")
         return given
-
-
-def _labels_among(classes: "NDArray[Any]", y: "NDArray[Any]") -> "NDArray[np.int32]":
-    """Positions of `y` in the sorted `classes`; ValueError where a label is not among them."""
-    # Not check_classification_targets, which warns of many classes: they have been announced.
-    if (kind := type_of_target(y)) not in ("binary", "multiclass"):
-        raise ValueError(f"Unknown label type: {kind}")
-    foreign = np.setdiff1d(y, classes)
-    if len(foreign):
-        raise ValueError(f"y contains labels that are not in classes: {foreign.tolist()}")
-    return np.searchsorted(classes, y).astype(np.int32)

@@ -4,9 +4,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import validate_data
 
 from polymargin import core
+from polymargin._sklearn import check_weights
 from polymargin.fit._sparse import csr_rows, guard_conversion
 
 if TYPE_CHECKING:
@@ -151,8 +152,8 @@ def check_sample_weight(
     """
     if allow_zeros and sample_weight is not None and not np.any(sample_weight):
         # Versions of scikit-learn differ in whether they can be told.
-        return np.zeros_like(_check_sample_weight(np.ones_like(sample_weight), X, dtype=np.float64))
-    weights: NDArray[np.float64] = _check_sample_weight(
+        return np.zeros_like(check_weights(np.ones_like(sample_weight), X, dtype=np.float64))
+    weights: NDArray[np.float64] = check_weights(
         sample_weight, X, dtype=np.float64, ensure_non_negative=True
     )
     return weights

@@ -7,7 +7,7 @@ from typing import Any
 from polymargin._atomic import replacing
 from polymargin.errors import require
 from polymargin.inspect._patterns import Ranking
-from polymargin.inspect._report_data import gather
+from polymargin.inspect._report_data import gather_findings
 from polymargin.inspect._report_page import make_page
 from polymargin.inspect._templates import render
 
@@ -84,7 +84,7 @@ def report(
         raise ValueError(f"max_patterns has to be at least 1, not {max_patterns}")
     if (X_test is None) != (y_test is None):
         raise ValueError("X_test and y_test go together; one of them is missing")
-    data = gather(
+    data = gather_findings(
         model,
         X,
         y,

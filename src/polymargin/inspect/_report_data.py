@@ -93,7 +93,7 @@ class ReportData:
         return strongest
 
 
-def gather(
+def gather_findings(
     model: Any,
     X: Any,
     y: Any,

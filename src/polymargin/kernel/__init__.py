@@ -1,33 +1,24 @@
 """Kernel functions, and the loops that train kernel machines."""
 
 from polymargin.kernel._fit import IndefiniteKernelWarning, KernelOutcome, train_kernel
-from polymargin.kernel._functions import (
-    DOT_KERNELS,
-    KERNELS,
-    DotKernel,
-    Kernel,
-    LaplacianKernel,
-    Points,
-    PrecomputedKernel,
-    as_array,
-    find_gamma,
-    make_kernel,
-)
+from polymargin.kernel._functions import Kernel, Points, PrecomputedKernel, as_array
+from polymargin.kernel._make import KERNELS, find_gamma, has_gamma, make_kernel
+from polymargin.kernel._named import NAMED_KERNELS, NamedKernel
 from polymargin.kernel._working_sets import Goal
 
 __all__ = [
-    "DOT_KERNELS",
     "KERNELS",
-    "DotKernel",
+    "NAMED_KERNELS",
     "Goal",
     "IndefiniteKernelWarning",
     "Kernel",
     "KernelOutcome",
-    "LaplacianKernel",
+    "NamedKernel",
     "Points",
     "PrecomputedKernel",
     "as_array",
     "find_gamma",
+    "has_gamma",
     "make_kernel",
     "train_kernel",
 ]

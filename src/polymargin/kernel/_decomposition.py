@@ -7,7 +7,7 @@ import numpy as np
 from polymargin import core
 from polymargin.fit import Check, Interrupts
 from polymargin.kernel._indefinite import find_negative
-from polymargin.kernel._working_sets import Goal, Progress
+from polymargin.kernel._working_sets import FitProgress, Goal
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -74,7 +74,7 @@ class Decomposer:
         self._seed = seed
         self._cache_bytes = cache_bytes
         self._result: DecompositionResult | None = None
-        self.progress = Progress()
+        self.progress = FitProgress()
 
     def run(
         self, interrupts: Interrupts, on_check: "Monitor", keeper: "ProblemKeeper | None"

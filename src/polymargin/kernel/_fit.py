@@ -24,7 +24,7 @@ from polymargin.kernel._decomposition import Decomposer, KernelRows
 from polymargin.kernel._indefinite import negative_part
 from polymargin.kernel._problem import KernelProblem
 from polymargin.kernel._processor import Processor
-from polymargin.kernel._working_sets import Goal, Progress, WorkingSets
+from polymargin.kernel._working_sets import FitProgress, Goal, WorkingSets
 from polymargin.solvers import Blocks, Decomposition
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class KernelOutcome:
 class Loop(Protocol):
     """A solver that runs until its goal is reached or the fit is interrupted."""
 
-    progress: Progress
+    progress: FitProgress
 
     def run(self, interrupts: Interrupts, on_check: Monitor, keeper: ProblemKeeper | None) -> None:
         """An interrupt is raised when scores and dual variables agree."""

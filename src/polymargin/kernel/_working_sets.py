@@ -37,7 +37,7 @@ class Goal:
 
 
 @dataclass
-class Progress:
+class FitProgress:
     """How far a fit has come."""
 
     primal: float = np.inf
@@ -80,7 +80,7 @@ class WorkingSets:
         self._rest = Rest(self._n)
         self._is_shrunk = False
         self._grow_at = 0.0  # gap
-        self.progress = Progress()
+        self.progress = FitProgress()
 
     def run(
         self,
@@ -225,7 +225,7 @@ class _Stall:
         self._best = np.inf
         self._since = 0
 
-    def __call__(self, progress: Progress) -> bool:
+    def __call__(self, progress: FitProgress) -> bool:
         value = -progress.dual if progress.negative is None else progress.violation
         if self._best == np.inf or value < self._best - self._least * abs(self._best):
             self._best, self._since = value, 0

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
-from polymargin.kernel import find_gamma
+from polymargin.kernel import find_gamma, has_gamma
 from polymargin.model_selection._gram import Pairs, SharedGrams, fit_on_gram, predict_on_gram
 
 if TYPE_CHECKING:
@@ -47,12 +47,6 @@ class Score(NamedTuple):
 
     accuracy: float
     converged: bool
-
-
-def has_gamma(estimator: Any) -> bool:
-    """Whether the estimator has a kernel that depends on gamma."""
-    kernel = getattr(estimator, "kernel", None)
-    return isinstance(kernel, str) and kernel not in ("linear", "precomputed")
 
 
 class CancelledError(Exception):
@@ -107,7 +101,7 @@ class Fits(ABC):
         validation = self._data.folds[chain.fold][1]
         y, weight = self._data.y[validation], self._data.weight_of(validation)
         model = clone(self._estimator).set_params(
-            machine=chain.machine, warm_start=True, n_jobs=1, verbose=0
+            machine=chain.machine, warm_start=True, n_jobs=1, verbose=0, checkpoint=None
         )
         if chain.gamma is not None:
             model.set_params(gamma=chain.gamma)
@@ -176,7 +170,7 @@ class GramFits(Fits):
         """A number also where the estimator's gamma depends on the training rows."""
         if chain.gamma is not None:
             return chain.gamma
-        if not has_gamma(self._estimator):
+        if not has_gamma(self._estimator.kernel):
             return 1.0
         train, _ = self._data.folds[chain.fold]
         X, y, weight = self._data.X[train], self._data.y[train], self._data.weight_of(train)

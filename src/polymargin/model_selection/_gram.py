@@ -12,8 +12,8 @@ from scipy import sparse
 
 from polymargin import core
 from polymargin._threads import blas_threads
-from polymargin.fit import as_rows, make_problem
-from polymargin.kernel import DotKernel, LaplacianKernel, PrecomputedKernel, make_kernel
+from polymargin.fit import make_problem
+from polymargin.kernel import NamedKernel, PrecomputedKernel, make_kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,7 +47,7 @@ class GramKernel(PrecomputedKernel):
 
 @dataclass(frozen=True)
 class Pairs:
-    """Inner products or distances of all rows, from which kernel values for any gamma follow."""
+    """What the kernel measures between all rows, from which kernel values for any gamma follow."""
 
     values: Any  # (n, n)
     points: "Points"
@@ -70,28 +70,20 @@ class Pairs:
             return cls(X, points, kernel)
         values = np.empty((len(points), len(points)), X.dtype)
         with blas_threads(n_threads):
-            if isinstance(kernel, DotKernel):
-                products = replace(kernel, name="linear")
-                products.evaluate(points, points, values, n_threads)
-            elif isinstance(kernel, LaplacianKernel):
-                rows = as_rows(points.X)
-                core.manhattan_distances(rows, rows, values, n_threads)
+            if isinstance(kernel, NamedKernel):
+                kernel.measure(points, points, values, n_threads)
             else:
                 kernel.evaluate(points, points, values, n_threads)
         return cls(values, points, kernel)
 
     def gram(self, gamma: float) -> GramKernel:
         """The kernel with this gamma."""
-        kernel = self.kernel
-        if not isinstance(kernel, DotKernel | LaplacianKernel):
+        if not isinstance(self.kernel, NamedKernel):
             return GramKernel(self.values)
-        kernel = replace(kernel, gamma=gamma)
+        kernel = replace(self.kernel, gamma=gamma)
         values = self.values.copy()
-        name, coef0, degree = "exponential", 0.0, 1
-        if isinstance(kernel, DotKernel):
-            name, coef0, degree = kernel.name, kernel.coef0, kernel.degree
         norms = self.points.norms
-        core.apply_kernel(values, norms, norms, name, gamma, coef0, degree, False, 1)
+        kernel.apply(values, norms, norms, 1)
         np.fill_diagonal(values, kernel.diagonal(self.points))
         return GramKernel(values, positive=kernel.is_positive)
 

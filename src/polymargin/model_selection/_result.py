@@ -63,24 +63,24 @@ class GridSearch:
     log2_C, log2_gamma : tuple of float or None
         The ranges (first, last, step) of the coarse grid; None for gamma where the search was
         over C alone.
-    best_estimator : LinearSVM, KernelSVM or None
+    best_estimator_ : LinearSVM, KernelSVM or None
         The estimator fitted on all rows at the best point; None without `refit`.
     n_fits : int
-        How many fits the search took, that of `best_estimator` included.
+        How many fits the search took, that of `best_estimator_` included.
     """
 
     machines: tuple[str, ...]
     points: tuple[GridPoint, ...]
     log2_C: tuple[float, float, float]  # noqa: N815
     log2_gamma: tuple[float, float, float] | None
-    best_estimator: LinearSVM | KernelSVM | None
+    best_estimator_: LinearSVM | KernelSVM | None
     n_fits: int
 
     @property
     def best(self) -> GridPoint:
         """The best point of all machines; of equals that of the machine given first."""
         points = [self.best_of(machine) for machine in self.machines]
-        return min(points, key=lambda point: rank(point)[0])
+        return min(points, key=lambda point: preference(point)[0])
 
     @property
     def best_params(self) -> dict[str, Any]:
@@ -104,7 +104,7 @@ class GridSearch:
         -------
         point : GridPoint
         """
-        return min(self._points_of(machine), key=rank)
+        return min(self._points_of(machine), key=preference)
 
     def records(self) -> list[dict[str, Any]]:
         """The points as dicts, with the accuracies of the folds as ``score_0``, ``score_1`` ...
@@ -193,6 +193,6 @@ def _place(point: GridPoint) -> tuple[float, float]:
     return math.log2(point.C), math.log2(point.gamma or 1.0)
 
 
-def rank(point: GridPoint) -> tuple[float, float, float]:
+def preference(point: GridPoint) -> tuple[float, float, float]:
     """Smallest for the best; means that differ by rounding are equal."""
     return -round(point.mean_score, 12), point.C, point.gamma or 0.0

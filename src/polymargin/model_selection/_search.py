@@ -19,19 +19,11 @@ from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils.multiclass import check_classification_targets
 
 from polymargin._machines import find_machine
+from polymargin._sklearn import validate_parameters
 from polymargin._threads import blas_threads, count_threads
-from polymargin.block_solvers import find_block_solver
 from polymargin.estimators import KernelSVM, LinearSVM
-from polymargin.fit import (
-    as_rows,
-    check_features,
-    check_finite_norms,
-    check_sample_weight,
-    check_square,
-    check_symmetric,
-    check_X,
-)
-from polymargin.kernel import IndefiniteKernelWarning
+from polymargin.fit import check_sample_weight, check_X, make_problem
+from polymargin.kernel import IndefiniteKernelWarning, has_gamma
 from polymargin.model_selection._axes import Axis, make_axis
 from polymargin.model_selection._fits import (
     Chain,
@@ -41,10 +33,9 @@ from polymargin.model_selection._fits import (
     GramFits,
     RowFits,
     Score,
-    has_gamma,
 )
-from polymargin.model_selection._result import GridPoint, GridSearch, rank
-from polymargin.solvers import find_kernel_solver
+from polymargin.model_selection._result import GridPoint, GridSearch, preference
+from polymargin.solvers import choose
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -87,7 +78,7 @@ def nested_grid_search(
     ----------
     estimator : LinearSVM or KernelSVM
         All parameters but `machine`, `C`, `gamma`, `n_jobs`, `warm_start` and `verbose` are used
-        as they are.
+        as they are; `checkpoint` by the last fit, that of `refit`.
     X : array-like or sparse of shape (n, d), or (n, n) with a precomputed kernel
         Rows.
     y : array-like of shape (n,)
@@ -144,7 +135,7 @@ def nested_grid_search(
     ['C', 'gamma', 'machine']
     >>> search.best_score > 0.9
     True
-    >>> search.best_estimator.C == search.best.C
+    >>> search.best_estimator_.C == search.best.C
     True
     """
     if not isinstance(estimator, LinearSVM | KernelSVM):
@@ -160,7 +151,7 @@ def nested_grid_search(
         raise ValueError(f"refit has to be True or False, got {refit!r}")
     names = _find_machines(estimator.machine if machines is None else machines)
     for name in names:
-        _check_solvers(estimator, name)
+        choose(estimator, name)  # what is not defined is refused before any work
     if log2_C is None:
         log2_C = _LINEAR_C if isinstance(estimator, LinearSVM) else _KERNEL_C
     axis_C = make_axis("log2_C", log2_C, int(refinements))
@@ -189,14 +180,14 @@ def nested_grid_search(
         points=grid.points(),
         log2_C=axis_C.range,
         log2_gamma=axis_gamma and axis_gamma.range,
-        best_estimator=None,
+        best_estimator_=None,
         n_fits=grid.n_fits,
     )
     _warn_not_converged(search, estimator)
     if not refit:
         return search
     best = clone(estimator).set_params(**search.best_params).fit(X, y, sample_weight)
-    return replace(search, best_estimator=best, n_fits=search.n_fits + 1)
+    return replace(search, best_estimator_=best, n_fits=search.n_fits + 1)
 
 
 class _Planned(NamedTuple):
@@ -251,7 +242,7 @@ class _Grid:
             Cs = self._axis_C.coarse()
             gammas = self._axis_gamma.coarse() if self._axis_gamma else [0]
         else:
-            i_C, i_gamma = min(known, key=lambda at: rank(known[at]))
+            i_C, i_gamma = min(known, key=lambda at: preference(known[at]))
             Cs = self._axis_C.around(i_C, level)
             gammas = self._axis_gamma.around(i_gamma, level) if self._axis_gamma else [0]
         return [at for at in itertools.product(Cs, gammas) if at not in known]
@@ -319,20 +310,12 @@ def _find_machines(given: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys(find_machine(name).name for name in names))
 
 
-def _check_solvers(estimator: LinearSVM | KernelSVM, machine: str) -> None:
-    """Refuse solvers that are not defined for the machine before any work."""
-    info = find_machine(machine)
-    find_block_solver(estimator.block_solver, info)
-    if isinstance(estimator, KernelSVM):
-        find_kernel_solver(estimator.solver, info)
-
-
 def _gamma_range(estimator: LinearSVM | KernelSVM, given: Any) -> Any:
-    if has_gamma(estimator):
+    kernel = getattr(estimator, "kernel", None)
+    if has_gamma(kernel):
         return _GAMMA if isinstance(given, str) and given == "auto" else given
     if given is None or (isinstance(given, str) and given == "auto"):
         return None
-    kernel = getattr(estimator, "kernel", None)
     owner = "LinearSVM" if kernel is None else f"the kernel {kernel!r}"
     raise ValueError(f"log2_gamma: {owner} has no gamma")
 
@@ -347,16 +330,11 @@ def _make_data(
 ) -> Data:
     """Validate what the fits take for granted, and split it."""
     reader = clone(estimator)
-    reader._validate_params()
+    validate_parameters(reader)
     X, y = check_X(reader, X, y)
     check_classification_targets(y)
-    rows = as_rows(X)
-    check_finite_norms(rows, X)
-    if getattr(estimator, "kernel", None) == "precomputed":
-        check_square(X)
-        check_symmetric(X)
-    else:
-        check_features(rows, X)
+    pairwise = getattr(estimator, "kernel", None) == "precomputed"
+    make_problem(X, y, np.ones(len(y)), pairwise=pairwise)  # of all rows, for its checks
     weight = None if sample_weight is None else check_sample_weight(sample_weight, X)
     data = Data(X, y, weight, _make_folds(y, 5 if cv is None else cv, random_state))
     for _, validation in data.folds:

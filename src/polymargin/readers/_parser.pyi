@@ -5,7 +5,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-Problem: TypeAlias = tuple[int, int, str]  # line and column, from 1, and what is wrong
+Fault: TypeAlias = tuple[int, int, str]  # line and column, from 1, and what is wrong
 
 class SvmlightParser:
     """svmlight text, in pieces of any length, into the arrays of a CSR matrix.
@@ -23,13 +23,13 @@ class SvmlightParser:
         n_threads: int,
         longest_line: int,
     ) -> None: ...
-    def feed(self, text: bytes, /) -> Problem | None:
+    def feed(self, text: bytes, /) -> Fault | None:
         """Read more text, without the GIL."""
 
-    def end(self) -> Problem | None:
+    def end(self) -> Fault | None:
         """Read a last line that has no line feed, and settle where indices start."""
 
-    def settle(self) -> Problem | None:
+    def settle(self) -> Fault | None:
         """Decide where indices start, if that is not known, by what was read."""
 
     def take(

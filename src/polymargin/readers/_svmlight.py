@@ -17,7 +17,7 @@ from polymargin.readers._source import Source
 from polymargin.readers._table import Scan, Table
 
 if TYPE_CHECKING:
-    from polymargin.readers._parser import Problem
+    from polymargin.readers._parser import Fault
 
 __all__ = ["read_svmlight", "scan_svmlight", "svmlight_batches"]
 
@@ -38,9 +38,9 @@ class _Reader:
             longest_line=_source.LONGEST_LINE,
         )
 
-    def check(self, problem: "Problem | None") -> None:
-        if problem is not None:
-            line, column, message = problem
+    def check(self, fault: "Fault | None") -> None:
+        if fault is not None:
+            line, column, message = fault
             raise DataError(message, path=self.source.name, line=line, column=column)
 
     def feed(self) -> Iterator[None]:

@@ -1,25 +1,13 @@
 """Outer loops, and the options that only they have."""
 
-from polymargin.solvers._kernel import (
-    KERNEL_SOLVERS,
-    S2DO,
-    Blocks,
-    CrammerSinger,
-    Decomposition,
-    SMOSolver,
-    find_kernel_solver,
-)
-from polymargin.solvers._linear import SOLVERS, BlockDescent, find_solver
+from polymargin.solvers._base import OuterLoop as OuterLoop
+from polymargin.solvers._choice import Choice as Choice
+from polymargin.solvers._choice import Chooser as Chooser
+from polymargin.solvers._choice import choose as choose
+from polymargin.solvers._kernel import KERNEL_SOLVERS as KERNEL_SOLVERS
+from polymargin.solvers._kernel import S2DO, SMO, Blocks, CrammerSinger
+from polymargin.solvers._kernel import Decomposition as Decomposition
+from polymargin.solvers._linear import LINEAR_SOLVERS as LINEAR_SOLVERS
+from polymargin.solvers._linear import BlockDescent
 
-__all__ = [
-    "KERNEL_SOLVERS",
-    "S2DO",
-    "SOLVERS",
-    "BlockDescent",
-    "Blocks",
-    "CrammerSinger",
-    "Decomposition",
-    "SMOSolver",
-    "find_kernel_solver",
-    "find_solver",
-]
+__all__ = ["S2DO", "SMO", "BlockDescent", "Blocks", "CrammerSinger"]

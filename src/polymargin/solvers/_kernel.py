@@ -3,23 +3,22 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from polymargin import core
 from polymargin._options import (
     HISTORIES,
-    by_name,
     check_count,
     check_flag,
     check_positive,
     check_word,
 )
 from polymargin.block_solvers import FixedPoint
+from polymargin.solvers._base import OuterLoop
 
 if TYPE_CHECKING:
     from polymargin.core import DecompositionOptions, MachineInfo
 
 
 @dataclass(frozen=True)
-class Blocks:
+class Blocks(OuterLoop):
     """Two-level working sets, the loop of kernel machines that ``solver="auto"`` means.
 
     Parameters
@@ -56,18 +55,12 @@ class Blocks:
 
 
 @dataclass(frozen=True)
-class Decomposition:
+class Decomposition(OuterLoop):
     """Few dual variables at a time. Base of such loops of kernel machines, not one itself."""
-
-    name: ClassVar[str]
 
     def apply(self, options: "DecompositionOptions") -> None:
         """Write this choice into the options of the core."""
         options.solver = self.name
-
-    def is_defined_for(self, machine: "MachineInfo") -> bool:
-        """Whether the solver can train this machine."""
-        return True
 
 
 @dataclass(frozen=True)
@@ -96,7 +89,7 @@ class Sequential(Decomposition):
 
 
 @dataclass(frozen=True)
-class SMOSolver(Sequential):
+class SMO(Sequential):
     """One dual variable of the whole problem at a time (Doğan, Glasmachers and Igel).
 
     The variable is chosen by the largest gain without bounds. Machines joined by a maximum move
@@ -111,8 +104,8 @@ class SMOSolver(Sequential):
 
     Examples
     --------
-    >>> from polymargin import KernelSVM, SMOSolver
-    >>> KernelSVM(solver=SMOSolver(shrinking=False)).solver.shrinking
+    >>> from polymargin import KernelSVM, solvers
+    >>> KernelSVM(solver=solvers.SMO(shrinking=False)).solver.shrinking
     False
     """
 
@@ -125,7 +118,7 @@ class S2DO(Sequential):
 
     The first is the one with the largest gradient, the second the one with which it gains most
     without bounds; both move to the optimum inside their bounds. For machines joined by a maximum
-    the same as `SMOSolver`.
+    the same as `SMO`.
 
     Parameters
     ----------
@@ -204,24 +197,9 @@ class CrammerSinger(Decomposition):
         return FixedPoint.name in machine.block_solvers or machine.separable
 
 
-KERNEL_SOLVERS: dict[str, type[Blocks] | type[Decomposition]] = {
+KERNEL_SOLVERS: dict[str, type[Blocks | Decomposition]] = {
     Blocks.name: Blocks,
-    SMOSolver.name: SMOSolver,
+    SMO.name: SMO,
     S2DO.name: S2DO,
     CrammerSinger.name: CrammerSinger,
 }
-
-
-def find_kernel_solver(
-    solver: str | Blocks | Decomposition, machine: "MachineInfo"
-) -> Blocks | Decomposition:
-    """The same for kernel machines; ValueError where `machine` has no such solver."""
-    if isinstance(solver, str):
-        solver = Blocks() if solver == "auto" else by_name("solver", solver, KERNEL_SOLVERS)
-    if isinstance(solver, Decomposition) and not solver.is_defined_for(machine):
-        defined = [info.name for info in core.machines() if solver.is_defined_for(info)]
-        raise ValueError(
-            f"solver {solver.name!r} is not defined for machine {machine.name!r}; it is defined "
-            f"for {', '.join(defined)}"
-        )
-    return solver

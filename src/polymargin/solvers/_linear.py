@@ -3,14 +3,15 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from polymargin._options import HISTORIES, by_name, check_flag, check_word
+from polymargin._options import HISTORIES, check_flag, check_word
+from polymargin.solvers._base import OuterLoop
 
 if TYPE_CHECKING:
     from polymargin.core import LinearOptions
 
 
 @dataclass(frozen=True)
-class BlockDescent:
+class BlockDescent(OuterLoop):
     """Dual block coordinate descent, one example at a time: what ``solver="auto"`` means.
 
     Parameters
@@ -59,11 +60,4 @@ class BlockDescent:
         options.record_passes = self.history == "passes"
 
 
-SOLVERS: dict[str, type[BlockDescent]] = {BlockDescent.name: BlockDescent}
-
-
-def find_solver(solver: str | BlockDescent) -> BlockDescent:
-    """The options object meant by the parameter `solver` of an estimator."""
-    if not isinstance(solver, str):
-        return solver
-    return BlockDescent() if solver == "auto" else by_name("solver", solver, SOLVERS)
+LINEAR_SOLVERS: dict[str, type[BlockDescent]] = {BlockDescent.name: BlockDescent}

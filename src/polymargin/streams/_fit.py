@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from polymargin import core
+from polymargin._sklearn import validate_parameters
 from polymargin.errors import DataError
 from polymargin.estimators import LinearSVM
-from polymargin.fit import RECORD, Batch, Check, StreamEngine
+from polymargin.fit import RECORD, Check, Problem, StreamEngine
 from polymargin.streams._scratch import DualScratch
 
 __all__ = ["Batches", "fit_stream"]
@@ -87,7 +88,7 @@ def fit_stream(
         raise TypeError(f"only a LinearSVM can be fitted to a stream, not a {type(model).__name__}")
     if not isinstance(passes, Integral) or passes < 1:
         raise ValueError(f"passes has to be a whole number of at least 1, not {passes!r}")
-    model._validate_params()
+    validate_parameters(model)
     run = _Run(model, batches, classes, on_batch)
     if passes == 1:
         run.visit_once()
@@ -150,7 +151,7 @@ class _Run:
         check = Check(float(passes), seconds, primal, dual, gap, violation, active=seen)
         model.history_ = np.array([check], RECORD)
 
-    def _read(self, number: int) -> Iterator[Batch]:
+    def _read(self, number: int) -> Iterator[Problem]:
         """The batches of a pass; `on_batch` hears of each when it has been used."""
         seen = 0
         for X, y in self._batches():

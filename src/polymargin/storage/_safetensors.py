@@ -19,7 +19,7 @@ import numpy as np
 
 from polymargin._atomic import replacing
 from polymargin.errors import ModelFileError
-from polymargin.files._json import read_json, write_json
+from polymargin.storage._json import read_json, write_json
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

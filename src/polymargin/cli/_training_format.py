@@ -10,8 +10,7 @@ from polymargin.cli._data import labelled, opening
 from polymargin.errors import DataError
 from polymargin.files import ModelInfo
 from polymargin.preprocessing import ColumnEncoder
-from polymargin.readers import Columns, Table, read, read_batches
-from polymargin.readers._formats import format_by_name
+from polymargin.readers import Columns, Table, format_by_name, read, read_batches
 
 # Files of a family say the same in other words.
 _FAMILIES = (("csv", "tsv", "parquet", "arrow"), ("svmlight", "npz"))
@@ -20,8 +19,8 @@ _OF_ALL_FORMATS = ("kinds", "label", "label_kind", "n_features")
 
 
 @dataclass(frozen=True)
-class Alike:
-    """How files are read.
+class TrainingFormat:
+    """How the training file was read, and so are others.
 
     `options` are those of the training file; `file_format` is what the user named, if anything.
     """
@@ -75,23 +74,23 @@ class Alike:
             )
 
 
-def as_table(table: Table) -> Alike:
-    """As a file that was just read."""
+def format_of_table(table: Table) -> TrainingFormat:
+    """That of a file that was just read."""
     options = dict(table.reading)
     if isinstance(table.X, Columns):
         options["kinds"] = table.X.kinds
     elif not isinstance(table.X, list):
         options["n_features"] = table.X.shape[1]
-    return Alike(options)
+    return TrainingFormat(options)
 
 
-def as_model(
+def format_of_model(
     model: Any, info: ModelInfo, steps: list[tuple[str, Any]], file_format: str | None
-) -> Alike:
-    """As the training file of a model."""
+) -> TrainingFormat:
+    """That of the training file of a model."""
     options: dict[str, Any] = dict(info.reading or {})
     if steps and isinstance(steps[0][1], ColumnEncoder):
         options["kinds"] = steps[0][1].kinds
     elif not steps or not hasattr(steps[0][1], "analyzer"):
         options["n_features"] = (steps[0][1] if steps else model).n_features_in_
-    return Alike(options, file_format)
+    return TrainingFormat(options, file_format)

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from polymargin.errors import ModelFileError
-from polymargin.files._fields import Tensors, check_all_finite
+from polymargin.storage._fields import Tensors, check_all_finite
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

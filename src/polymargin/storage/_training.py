@@ -9,9 +9,9 @@ from polymargin import core
 from polymargin._machines import find_machine
 from polymargin._threads import count_threads
 from polymargin.errors import ModelFileError
-from polymargin.files._arrays import Arrays, check_compressed
-from polymargin.files._fields import FLOATS, Fields, Tensors, write_number
 from polymargin.fit import RECORD, DualState
+from polymargin.storage._arrays import Arrays, check_compressed
+from polymargin.storage._fields import FLOATS, Fields, Tensors, write_number
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -5,41 +5,49 @@ what it is; only the classes of the tables below are ever made from a file.
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
+from polymargin import solvers
+from polymargin._sklearn import validate_parameters
 from polymargin.block_solvers import BLOCK_SOLVERS
 from polymargin.errors import ModelFileError
-from polymargin.files._fields import read_number, write_number
-from polymargin.solvers import KERNEL_SOLVERS, SOLVERS
+from polymargin.solvers import KERNEL_SOLVERS, LINEAR_SOLVERS
+from polymargin.storage._fields import read_number, write_number
 
-_OPTIONS: dict[str, type[Any]] = {
-    cls.__name__: cls
-    for table in (BLOCK_SOLVERS, SOLVERS, KERNEL_SOLVERS)
+# An outer loop shares its name with a block solver.
+_NAMES: dict[type[Any], str] = {
+    cls: "SMOSolver" if cls is solvers.SMO else cls.__name__
+    for table in (BLOCK_SOLVERS, LINEAR_SOLVERS, KERNEL_SOLVERS)
     for cls in table.values()
 }
+_OPTIONS = {name: cls for cls, name in _NAMES.items()}
 _DTYPES = {name: getattr(np, name) for name in ("float32", "float64", "int32", "int64")}
 
 
-def encode_parameters(owner: Any, names: Iterable[str] | None = None) -> dict[str, Any]:
-    """The parameters of an estimator; ValueError where one cannot be stored."""
-    values = owner.get_params(deep=False)
-    names = values if names is None else [name for name in names if name in values]
-    return {name: _encode_of(owner, name, values[name]) for name in names}
+_OF_THIS_PLACE = ("checkpoint", "device")  # of no use to who reads the file elsewhere
 
 
-def _encode_of(owner: Any, name: str, value: Any) -> Any:
+def encode_parameters(kind: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of an estimator of this class; ValueError where one cannot be stored."""
+    return {
+        name: _encode_of(kind, name, value)
+        for name, value in values.items()
+        if name not in _OF_THIS_PLACE
+    }
+
+
+def _encode_of(kind: str, name: str, value: Any) -> Any:
     if name == "random_state" and isinstance(value, np.random.RandomState):
         return None  # its state is not part of a model
     try:
         return encode(value)
     except TypeError as error:
-        raise ValueError(
-            f"{type(owner).__name__} cannot be saved: its parameter {name} is {error}"
-        ) from None
+        raise ValueError(f"{kind} cannot be saved: its parameter {name} is {error}") from None
 
 
 def encode(value: Any) -> Any:
@@ -58,9 +66,9 @@ def encode(value: Any) -> Any:
         return {"tuple": [encode(item) for item in value]}
     if isinstance(value, dict):
         return {"pairs": [[encode(key), encode(item)] for key, item in value.items()]}
-    if type(value).__name__ in _OPTIONS and type(value) is _OPTIONS[type(value).__name__]:
+    if type(value) in _NAMES:
         options = {field.name: encode(getattr(value, field.name)) for field in fields(value)}
-        return {"options": type(value).__name__, "fields": options}
+        return {"options": _NAMES[type(value)], "fields": options}
     if isinstance(value, (type, np.dtype)):
         name = np.dtype(value).name
         if name in _DTYPES:
@@ -88,6 +96,9 @@ def decode(value: Any) -> Any:
 
 def decode_parameters(values: dict[str, Any]) -> dict[str, Any]:
     """All parameters."""
+    for name in _OF_THIS_PLACE:
+        if name in values:  # a file does not say where others are written
+            raise ModelFileError(f"the parameter {name} belongs in no file")
     return {name: decode(value) for name, value in values.items()}
 
 
@@ -96,8 +107,8 @@ def build(cls: Callable[..., Any], values: dict[str, Any]) -> Any:
     name = getattr(cls, "__name__", str(cls))
     try:
         made = cls(**decode_parameters(values))
-        if hasattr(made, "_validate_params"):
-            made._validate_params()
+        if isinstance(made, BaseEstimator):
+            validate_parameters(made)
     except (TypeError, ValueError, OverflowError) as error:
         raise ModelFileError(f"the parameters of {name} are wrong: {error!s:.400}") from None
     return made

@@ -8,8 +8,8 @@ from matplotlib.ticker import FixedLocator, NullLocator
 
 from polymargin.demo._entrants import KERNEL, LINEAR, PEERS
 from polymargin.demo._labels import place_labels
-from polymargin.demo._outcomes import Outcome
-from polymargin.inspect._drawing import INK, MUTED, empty_figure, quiet
+from polymargin.demo._outcomes import EntrantOutcome
+from polymargin.inspect import INK, MUTED, empty_figure, quiet
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,7 +32,7 @@ _GROUPS = {LINEAR: ("#56b4e9", "o"), KERNEL: ("#0072b2", "s"), PEERS: ("#d55e00"
 _ACCURACIES = (0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.92, 0.95)
 
 
-def draw(outcomes: Sequence[Outcome], tol: float) -> "Figure":
+def draw(outcomes: Sequence[EntrantOutcome], tol: float) -> "Figure":
     """Both panels."""
     figure = empty_figure(13.5, 6)
     left, right = figure.subplots(1, 2, width_ratios=(1, 1.15))
@@ -46,7 +46,7 @@ def draw(outcomes: Sequence[Outcome], tol: float) -> "Figure":
     return figure
 
 
-def _draw_gaps(axes: "Axes", outcomes: Sequence[Outcome], tol: float) -> None:
+def _draw_gaps(axes: "Axes", outcomes: Sequence[EntrantOutcome], tol: float) -> None:
     for outcome in outcomes:
         history = outcome.model.history_
         shown = history[(history["gap"] > 0) & (history["seconds"] > 0)]
@@ -72,7 +72,7 @@ def _draw_gaps(axes: "Axes", outcomes: Sequence[Outcome], tol: float) -> None:
     _legend_below(axes, 5)
 
 
-def _draw_accuracies(axes: "Axes", outcomes: Sequence[Outcome]) -> None:
+def _draw_accuracies(axes: "Axes", outcomes: Sequence[EntrantOutcome]) -> None:
     for group, (colour, marker) in _GROUPS.items():
         members = [outcome for outcome in outcomes if outcome.entrant.group == group]
         axes.scatter(
