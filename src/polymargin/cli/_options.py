@@ -5,8 +5,6 @@ from typing import Annotated, Literal
 
 import typer
 
-from polymargin._machines import machine_names
-
 _MODEL, _DATA, _FEATURES = "The model", "The data", "Features"
 
 
@@ -24,6 +22,8 @@ Kernel = Literal["linear", "rbf", "poly", "normalized-poly", "sigmoid", "laplaci
 
 
 def _complete_machine(incomplete: str) -> list[str]:
+    from polymargin._machines import machine_names
+
     return [name for name in machine_names() if name.startswith(incomplete)]
 
 

@@ -8,8 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-import zstandard
-
 from polymargin._atomic import replacing
 
 _PACKINGS = (".gz", ".bz2", ".xz", ".zst")
@@ -35,6 +33,8 @@ def _packer(file: IO[bytes], suffix: str) -> Any:
     if suffix == ".xz":
         return lzma.LZMAFile(file, "wb")
     if suffix == ".zst":
+        import zstandard
+
         return zstandard.ZstdCompressor().stream_writer(file, closefd=False)
     return _Plain(file)
 

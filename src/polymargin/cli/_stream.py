@@ -3,17 +3,15 @@
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import typer
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from polymargin.cli._console import err, note, show_figures, show_json, shown_warnings, warn
 from polymargin.cli._data import (
-    Reading,
     check_classes,
     check_missing,
     concerning,
@@ -21,7 +19,8 @@ from polymargin.cli._data import (
     opening,
 )
 from polymargin.cli._exit import interrupted
-from polymargin.cli._recipe import SVM, Features, assemble, make_compact, transform
+from polymargin.cli._option_sets import Features, Reading, Streaming
+from polymargin.cli._recipe import SVM, assemble, make_compact, make_steps, transform
 from polymargin.cli._writing import OutputError, writing
 from polymargin.errors import DataError
 from polymargin.estimators import LinearSVM
@@ -42,43 +41,6 @@ from polymargin.streams import Batches, fit_stream
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-
-_PANEL = "Files larger than memory"
-
-
-@dataclass(frozen=True)
-class Streaming:
-    """Options: whether and how a file is read as a stream."""
-
-    stream: Annotated[
-        bool,
-        typer.Option(
-            "--stream", help="Keep no more than a buffer in memory.", rich_help_panel=_PANEL
-        ),
-    ] = False
-    passes: Annotated[
-        int, typer.Option(min=1, help="Times DATA is read.", rich_help_panel=_PANEL)
-    ] = 1
-    batch: Annotated[
-        int, typer.Option(min=1, metavar="ROWS", help="The buffer.", rich_help_panel=_PANEL)
-    ] = 8192
-    classes: Annotated[
-        str | None,
-        typer.Option(
-            metavar="A,B,...",
-            help="All labels, or a file with one a line. Without it DATA is read once more first.",
-            rich_help_panel=_PANEL,
-        ),
-    ] = None
-    scratch: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FOLDER",
-            help="For the dual variables between passes.",
-            rich_help_panel=_PANEL,
-        ),
-    ] = None
 
 
 def train_stream(
@@ -243,7 +205,7 @@ def _check_labels(table: Table, classes: "NDArray[Any]", path: Path) -> None:
 
 def _first_steps(features: Features, table: Table, path: Path) -> list[tuple[str, Any]]:
     """What makes numbers of the rows, as far as that can be known from the first batch."""
-    steps = features.steps(table.X)
+    steps = make_steps(features, table.X)
     if isinstance(table.X, Columns):
         if "category" in table.X.kinds.values():
             raise DataError(
@@ -279,9 +241,11 @@ class _Rows:
     """Rows seen in each pass."""
 
     def __init__(self, passes: int) -> None:
+        from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
         self._passes = passes
         self._progress = Progress(
-            SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=err
+            SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=err()
         )
 
     def __enter__(self) -> Any:

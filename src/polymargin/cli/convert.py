@@ -7,17 +7,11 @@ import typer
 
 from polymargin.cli import _options as o
 from polymargin.cli._console import note, shown_warnings
-from polymargin.cli._data import Reading, check_missing, concerning
+from polymargin.cli._option_sets import Reading
 from polymargin.cli._outputs import check_target
 from polymargin.cli._packing import without_packing
-from polymargin.cli._recipe import assemble, take_apart
-from polymargin.cli._shuffle import shuffle_lines
-from polymargin.cli._writers import write_npz, write_svmlight
 from polymargin.cli._writing import writing
 from polymargin.errors import DataError
-from polymargin.files import load, load_liblinear, read_info, save, save_liblinear, save_onnx
-from polymargin.preprocessing import ColumnEncoder
-from polymargin.readers import Columns
 
 EXAMPLES = """
 [bold]Examples[/]
@@ -70,6 +64,8 @@ def convert(
     """Turn a model or a data file into another format."""
     check_target(target, source)
     if shuffle:
+        from polymargin.cli._shuffle import shuffle_lines
+
         if to is not None:
             raise typer.BadParameter(
                 "--shuffle keeps the format; convert in two steps", param_hint="--to"
@@ -107,6 +103,9 @@ def _model_format(path: Path) -> str | None:
 
 
 def _convert_model(source: Path, found: str, target: Path, wanted: str, encoded: bool) -> None:
+    from polymargin.cli._recipe import assemble, take_apart
+    from polymargin.files import load, load_liblinear, read_info, save, save_liblinear, save_onnx
+
     if wanted not in _MODELS:
         raise typer.BadParameter(
             f"a model cannot become {wanted}, only {', '.join(_MODELS)}", param_hint="--to"
@@ -140,13 +139,18 @@ def _convert_model(source: Path, found: str, target: Path, wanted: str, encoded:
 
 
 def _convert_data(source: Path, target: Path, wanted: str, reading: Reading) -> None:
+    from polymargin.cli._data import check_missing, concerning, read_rows
+    from polymargin.cli._writers import write_npz, write_svmlight
+    from polymargin.preprocessing import ColumnEncoder
+    from polymargin.readers import Columns
+
     if wanted not in ("svmlight", "npz"):
         raise typer.BadParameter(
             f"{source.name} is no model of polymargin or LIBLINEAR; data cannot become {wanted}, "
             "only svmlight or npz",
             param_hint="--to",
         )
-    table = reading.read(source)
+    table = read_rows(source, reading)
     X: Any = table.X
     y: Any = table.y
     if isinstance(X, list):

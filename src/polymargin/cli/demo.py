@@ -4,19 +4,20 @@ import os
 import shutil
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
+from polymargin.cli._codes import Exit
 from polymargin.cli._console import err, out
-from polymargin.cli._exit import Exit
 from polymargin.cli._figures import check_plot, save
 from polymargin.cli._writing import writing
-from polymargin.datasets import Split, load_satimage
-from polymargin.demo import Judgement, Outcome, entrants, judge, outcome_table, run
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from polymargin.datasets import Split
+    from polymargin.demo import Judgement, Outcome
 
 EXAMPLES = """
 [bold]Example[/]
@@ -45,16 +46,18 @@ def demo(
 ) -> None:
     """Train our machines and scikit-learn's on bundled data, print a table, draw a picture."""
     check_plot(output)
-    from polymargin.demo._picture import draw  # needs matplotlib
+    from polymargin.datasets import load_satimage
+    from polymargin.demo import outcome_table
+    from polymargin.demo._picture import draw
 
     data = load_satimage()
-    (n, d), k = data.X_train.shape, len(np.unique(data.y_train))
+    (n, d), k = data.X_train.shape, len(set(data.y_train.tolist()))
     _say(
         f"satimage: kinds of soil from satellite images, {k} classes, {d} features scaled to "
         f"[-1, 1], {n} rows for training, {len(data.y_test)} for testing."
     )
     outcomes, judgement = _train(data, tol)
-    _show(outcome_table(outcomes, out.width))
+    _show(outcome_table(outcomes, out().width))
     _show("")
     _say(_how(tol))
     _say(_judged(judgement))
@@ -65,10 +68,20 @@ def demo(
         raise typer.Exit(Exit.NOT_CONVERGED)
 
 
-def _train(data: Split, tol: float) -> tuple[list[Outcome], Judgement]:
+def _train(data: "Split", tol: float) -> "tuple[list[Outcome], Judgement]":
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+
+    from polymargin.demo import entrants, judge, run
+
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     everyone = entrants(tol)
-    with Progress(*columns, TimeElapsedColumn(), console=err, transient=True) as progress:
+    with Progress(*columns, TimeElapsedColumn(), console=err(), transient=True) as progress:
         task = progress.add_task("", total=len(everyone) + 1)
         outcomes = []
         for entrant in everyone:
@@ -90,7 +103,7 @@ def _how(tol: float) -> str:
     )
 
 
-def _judged(judgement: Judgement) -> str:
+def _judged(judgement: "Judgement") -> str:
     theirs, ours = judgement.theirs, judgement.ours
     return (
         "LinearSVC CS and CS minimise the same objective, so our certificate judges both. "
@@ -111,6 +124,6 @@ def _say(paragraph: str) -> None:
     _show(paragraph, width=80, end="\n\n")
 
 
-def _show(content: str | Table, **layout: Any) -> None:
+def _show(content: "str | Table", **layout: Any) -> None:
     with writing("standard output"):
-        out.print(content, **layout)
+        out().print(content, **layout)

@@ -3,15 +3,16 @@
 import math
 from collections import Counter
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from polymargin._machines import find_machine
 from polymargin._versions import versions
 from polymargin.cli import _options as o
 from polymargin.cli._console import show_figures, show_json
-from polymargin.files import Checkpoint, ModelInfo, file_kind, read_checkpoint, read_info
+
+if TYPE_CHECKING:
+    from polymargin.files import Checkpoint, ModelInfo
 
 EXAMPLES = """
 [bold]Examples[/]
@@ -34,6 +35,8 @@ def info(
     if model is None:
         show_json(versions()) if json else show_figures("", versions())
         return
+    from polymargin.files import file_kind, read_checkpoint, read_info
+
     if file_kind(model) == "checkpoint":
         facts = _facts_of_checkpoint(read_checkpoint(model))
         if json:
@@ -48,7 +51,7 @@ def info(
         show_figures(str(model), _facts(described))
 
 
-def _fields(described: ModelInfo) -> dict[str, Any]:
+def _fields(described: "ModelInfo") -> dict[str, Any]:
     """All but the history."""
     fields = {name: value for name, value in vars(described).items() if name != "history"}
     fields["parameters"] = {
@@ -58,7 +61,7 @@ def _fields(described: ModelInfo) -> dict[str, Any]:
     return fields
 
 
-def _facts_of_checkpoint(checkpoint: Checkpoint) -> dict[str, Any]:
+def _facts_of_checkpoint(checkpoint: "Checkpoint") -> dict[str, Any]:
     parameters = checkpoint.parameters
     return {
         "checkpoint": f"of a {checkpoint.estimator}; train --resume goes on from it",
@@ -80,7 +83,9 @@ def _brief(value: Any) -> str:
     return " and ".join(f"{count} × {kind}" for kind, count in kinds.items())
 
 
-def _facts(described: ModelInfo) -> dict[str, Any]:
+def _facts(described: "ModelInfo") -> dict[str, Any]:
+    from polymargin._machines import find_machine
+
     parameters, certificate = described.parameters, described.certificate
     machine = find_machine(parameters["machine"])
     labels = [str(label) for label in described.classes[:_SHOWN]]

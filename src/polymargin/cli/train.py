@@ -3,36 +3,26 @@
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from polymargin.cli import _options as o
-from polymargin.cli._checkpoints import CheckpointWriter, Resumed
+from polymargin.cli._codes import Exit
 from polymargin.cli._console import note, show_figures, show_json, shown_warnings, warn
-from polymargin.cli._data import Reading, concerning
-from polymargin.cli._exit import Exit, interrupted
+from polymargin.cli._exit import interrupted
 from polymargin.cli._given import (
     is_given,
     refuse_with_stream,
     refuse_without_kernel,
     refuse_without_stream,
 )
+from polymargin.cli._option_sets import Features, FitOptions, KernelOptions, Reading, Streaming
 from polymargin.cli._outputs import check_target, is_standard
-from polymargin.cli._recipe import (
-    SVM,
-    Features,
-    FitOptions,
-    KernelOptions,
-    announce,
-    assemble,
-    check_parameters,
-    make_compact,
-)
-from polymargin.cli._stream import Streaming, train_stream
-from polymargin.cli._summary import for_people, summarise
 from polymargin.cli._writing import writing
-from polymargin.files import data_hash, save
+
+if TYPE_CHECKING:
+    from polymargin.cli._recipe import SVM
 
 EXAMPLES = """
 [bold]Examples[/]
@@ -96,6 +86,19 @@ def train(
     quiet: o.QuietOption = False,
 ) -> None:
     """Train a model and write it to a file."""
+    from polymargin.cli._checkpoints import CheckpointWriter, Resumed
+    from polymargin.cli._data import concerning, read_to_train
+    from polymargin.cli._recipe import (
+        announce,
+        assemble,
+        check_parameters,
+        fit_features,
+        make_compact,
+        make_estimator,
+    )
+    from polymargin.cli._summary import for_people, summarise
+    from polymargin.files import data_hash, save
+
     if is_standard(model):
         raise typer.BadParameter("a model goes to a file, not to standard output")
     check_target(model, data, checkpoint, resume_from)
@@ -105,8 +108,8 @@ def train(
     resumed = None if resume_from is None or streaming.stream else Resumed.read(resume_from)
     if resumed is not None and kernel.kernel is None:
         kernel = replace(kernel, kernel=resumed.kernel)
-    svm = kernel.estimator(
-        machine=machine, C=C, stopping=stopping, n_jobs=reading.jobs, **fitting.parameters
+    svm = make_estimator(
+        kernel, machine=machine, C=C, stopping=stopping, n_jobs=reading.jobs, **fitting.parameters
     )
     if resumed is not None:
         svm = resumed.merge(svm, _parameters_given(context, svm), quiet)
@@ -114,12 +117,14 @@ def train(
     check_parameters(svm)
     if streaming.stream:
         refuse_with_stream(context)
+        from polymargin.cli._stream import train_stream
+
         train_stream(data, svm, reading, features, streaming, model, as_json=json, quiet=quiet)
         return
     refuse_without_stream(context)
-    table = reading.read_to_train(data)
+    table = read_to_train(data, reading)
     digest = data_hash(table.X, table.y)
-    steps, X = features.fit(table, data)
+    steps, X = fit_features(features, table, data)
     if not quiet:
         announce(table, X)
     spent, target = 0.0, checkpoint or resume_from
@@ -160,7 +165,7 @@ def train(
         raise typer.Exit(Exit.NOT_CONVERGED)
 
 
-def _fit(svm: SVM, X: Any, y: Any) -> bool:
+def _fit(svm: "SVM", X: Any, y: Any) -> bool:
     """Whether an interrupt ended it, with something reached."""
     try:
         svm.fit(X, y)
@@ -179,7 +184,7 @@ _PARAMETERS = {
 }
 
 
-def _parameters_given(context: typer.Context, svm: SVM) -> list[str]:
+def _parameters_given(context: typer.Context, svm: "SVM") -> list[str]:
     """Those of the estimator that the user named, not those that have a default."""
     given = [_PARAMETERS.get(name, name) for name in context.params if is_given(context, name)]
     return [name for name in given if name in svm.get_params(deep=False)]

@@ -5,7 +5,7 @@ from typing import Any
 
 from sklearn.pipeline import Pipeline
 
-from polymargin._versions import version_of
+from polymargin._versions import own_version
 from polymargin.errors import ModelFileError
 from polymargin.files._arrays import Arrays
 from polymargin.files._estimators import ESTIMATORS, Estimator, put_estimator, take_estimator
@@ -149,7 +149,7 @@ def write_document(
     first = {
         "kind": kind,
         "format": list(FORMAT),
-        "version": version_of("polymargin") or "0+unknown",
+        "version": own_version(),
     }
     write_container(path, first | document, arrays)
 
