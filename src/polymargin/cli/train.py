@@ -1,16 +1,12 @@
 """``polymargin train``."""
 
-import time
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from polymargin.cli import _options as o
-from polymargin.cli._codes import Exit
-from polymargin.cli._console import note, show_figures, show_json, shown_warnings, warn
-from polymargin.cli._exit import interrupted
 from polymargin.cli._given import (
     is_given,
     refuse_with_stream,
@@ -19,7 +15,6 @@ from polymargin.cli._given import (
 )
 from polymargin.cli._option_sets import Features, FitOptions, KernelOptions, Reading, Streaming
 from polymargin.cli._outputs import check_target, is_standard
-from polymargin.cli._writing import writing
 
 if TYPE_CHECKING:
     from polymargin.cli._recipe import SVM
@@ -86,18 +81,9 @@ def train(
     quiet: o.QuietOption = False,
 ) -> None:
     """Train a model and write it to a file."""
-    from polymargin.cli._checkpoints import CheckpointWriter, Resumed
-    from polymargin.cli._data import concerning, read_to_train
-    from polymargin.cli._recipe import (
-        announce,
-        assemble,
-        check_parameters,
-        fit_features,
-        make_compact,
-        make_estimator,
-    )
-    from polymargin.cli._summary import for_people, summarise
-    from polymargin.files import data_hash, save
+    from polymargin.cli._checkpoints import Resumed
+    from polymargin.cli._recipe import check_parameters, make_estimator
+    from polymargin.cli._trained import deliver
 
     if is_standard(model):
         raise typer.BadParameter("a model goes to a file, not to standard output")
@@ -116,64 +102,25 @@ def train(
     refuse_without_kernel(context, kernel.kernel)
     check_parameters(svm)
     if streaming.stream:
+        from polymargin.cli._stream import train_on_stream
+
         refuse_with_stream(context)
-        from polymargin.cli._stream import train_stream
+        trained = train_on_stream(data, svm, reading, features, streaming, quiet=quiet)
+    else:
+        from polymargin.cli._in_memory import train_in_memory
 
-        train_stream(data, svm, reading, features, streaming, model, as_json=json, quiet=quiet)
-        return
-    refuse_without_stream(context)
-    table = read_to_train(data, reading)
-    digest = data_hash(table.X, table.y)
-    steps, X = fit_features(features, table, data)
-    if not quiet:
-        announce(table, X)
-    spent, target = 0.0, checkpoint or resume_from
-    if target is not None:
-        features_digest = data_hash(X, table.y)
-        if resumed is not None:
-            spent = resumed.start(svm, features_digest)
-            if not quiet:
-                note(f"resumed after {spent:.0f} s of training")
-        svm._keeper = CheckpointWriter(target, checkpoint_every, svm, features_digest, spent)
-    start = time.perf_counter()
-    svm.set_params(verbose=0 if quiet else 1)
-    with shown_warnings(), concerning(data):
-        was_interrupted = _fit(svm, X, table.y)
-    seconds = spent + time.perf_counter() - start
-    if svm._keeper is not None:
-        svm._keeper.keep(svm._dual_state, svm.history_)
-        del svm._keeper
-    svm.set_params(verbose=0, warm_start=False)
-    make_compact(svm)
-    with writing(model):
-        save(
-            assemble(steps, svm),
-            model,
-            duals="auto" if duals is None else duals,
-            data_hash=digest,
-            reading=table.reading,
+        refuse_without_stream(context)
+        trained = train_in_memory(
+            data,
+            svm,
+            reading,
+            features,
+            checkpoint=checkpoint or resume_from,
+            checkpoint_every=checkpoint_every,
+            resumed=resumed,
+            quiet=quiet,
         )
-    summary = summarise(svm, model, X.shape, seconds)
-    if json:
-        show_json(summary)
-    elif not quiet:
-        show_figures(str(model), for_people(summary))
-    if was_interrupted:
-        warn(f"interrupted: {model} holds what was reached")
-        raise typer.Exit(interrupted())
-    if not svm.converged_:
-        raise typer.Exit(Exit.NOT_CONVERGED)
-
-
-def _fit(svm: "SVM", X: Any, y: Any) -> bool:
-    """Whether an interrupt ended it, with something reached."""
-    try:
-        svm.fit(X, y)
-    except KeyboardInterrupt:
-        if not hasattr(svm, "classes_"):
-            raise
-        return True
-    return False
+    deliver(trained, model, duals=duals, as_json=json, quiet=quiet)
 
 
 _PARAMETERS = {

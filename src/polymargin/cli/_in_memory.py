@@ -1,0 +1,49 @@
+"""``polymargin train``: all rows at once."""
+
+import time
+from pathlib import Path
+
+from polymargin.cli._checkpoints import CheckpointWriter, Resumed
+from polymargin.cli._console import note, shown_warnings
+from polymargin.cli._data import concerning, read_to_train
+from polymargin.cli._option_sets import Features, Reading
+from polymargin.cli._recipe import SVM, announce, fit_features
+from polymargin.cli._trained import Trained, is_interrupted
+from polymargin.files import data_hash
+
+
+def train_in_memory(
+    path: Path,
+    svm: SVM,
+    reading: Reading,
+    features: Features,
+    *,
+    checkpoint: Path | None,
+    checkpoint_every: float,
+    resumed: Resumed | None,
+    quiet: bool,
+) -> Trained:
+    """Read a file and fit a machine to it, from where a checkpoint left off if there is one."""
+    table = read_to_train(path, reading)
+    digest = data_hash(table.X, table.y)
+    steps, X = fit_features(features, table, path)
+    if not quiet:
+        announce(table, X)
+    spent = 0.0
+    if checkpoint is not None:
+        features_digest = data_hash(X, table.y)
+        if resumed is not None:
+            spent = resumed.start(svm, features_digest)
+            if not quiet:
+                note(f"resumed after {spent:.0f} s of training")
+        svm._keeper = CheckpointWriter(checkpoint, checkpoint_every, svm, features_digest, spent)
+    start = time.perf_counter()
+    svm.set_params(verbose=0 if quiet else 1)
+    with shown_warnings(), concerning(path):
+        was_interrupted = is_interrupted(svm, lambda: svm.fit(X, table.y))
+    seconds = spent + time.perf_counter() - start
+    if svm._keeper is not None:
+        svm._keeper.keep(svm._dual_state, svm.history_)
+        del svm._keeper
+    svm.set_params(verbose=0, warm_start=False)
+    return Trained(svm, steps, X.shape[0], seconds, was_interrupted, table.reading, digest)
