@@ -11,11 +11,11 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from polymargin.cli._codes import Exit
-from polymargin.cli._console import complain, note, prepare_streams
 from polymargin.cli._exit import explained, interrupted
 from polymargin.cli._groups import grouped
+from polymargin.cli._output.files import writing
+from polymargin.cli._output.terminal import complain, note, prepare_streams
 from polymargin.cli._signals import orderly_termination
-from polymargin.cli._writing import writing
 
 COMMANDS = {
     "train": "Train a model and write it to a file.",

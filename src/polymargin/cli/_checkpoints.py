@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polymargin._machines import find_machine
-from polymargin.cli._console import note, warn
+from polymargin.cli._output.terminal import note, warn
 from polymargin.errors import ModelFileError
 from polymargin.files import Checkpoint, read_checkpoint, write_checkpoint
 

@@ -9,9 +9,9 @@ from traceback import walk_tb
 import typer
 
 from polymargin.cli._codes import NOTHING_WRITTEN, Exit
-from polymargin.cli._console import complain
+from polymargin.cli._output.files import OutputError
+from polymargin.cli._output.terminal import complain
 from polymargin.cli._signals import was_terminated
-from polymargin.cli._writing import OutputError
 from polymargin.errors import DataError, MissingPackageError, ModelFileError
 
 

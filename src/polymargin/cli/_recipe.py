@@ -9,9 +9,9 @@ from sklearn.pipeline import Pipeline
 
 from polymargin._machines import find_machine
 from polymargin.block_solvers import find_block_solver
-from polymargin.cli._console import note
 from polymargin.cli._data import check_missing, concerning
 from polymargin.cli._option_sets import Features, KernelOptions
+from polymargin.cli._output.terminal import note
 from polymargin.cli._parsing import parse_gamma, parse_ngrams
 from polymargin.estimators import KernelSVM, LinearSVM
 from polymargin.preprocessing import ColumnEncoder, Scaler

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import typer
 
-from polymargin.cli._console import err, note, shown_warnings, warn
 from polymargin.cli._data import (
     check_classes,
     check_missing,
@@ -20,9 +19,10 @@ from polymargin.cli._data import (
     opening,
 )
 from polymargin.cli._option_sets import Features, Reading, Streaming
+from polymargin.cli._output.files import OutputError, writing
+from polymargin.cli._output.terminal import err, note, shown_warnings, warn
 from polymargin.cli._recipe import SVM, make_steps, transform
 from polymargin.cli._trained import Trained, is_interrupted
-from polymargin.cli._writing import OutputError, writing
 from polymargin.errors import DataError
 from polymargin.estimators import LinearSVM
 from polymargin.preprocessing import Scaler

@@ -8,10 +8,10 @@ from typing import Any
 import typer
 
 from polymargin.cli._codes import Exit
-from polymargin.cli._console import show_figures, show_json, warn
 from polymargin.cli._exit import interrupted
+from polymargin.cli._output.files import writing
+from polymargin.cli._output.terminal import show_figures, show_json, warn
 from polymargin.cli._recipe import SVM, assemble, make_compact
-from polymargin.cli._writing import writing
 from polymargin.files import save
 
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from polymargin.cli import _options as o
-from polymargin.cli._console import err, grid, note, show, show_json
 from polymargin.cli._given import refuse_without_kernel
 from polymargin.cli._option_sets import Features, FitOptions, KernelOptions, Reading
+from polymargin.cli._output.terminal import err, grid, note, show, show_json
 
 if TYPE_CHECKING:
     from polymargin.cli._recipe import SVM

@@ -6,11 +6,9 @@ from typing import Annotated, Any
 import typer
 
 from polymargin.cli import _options as o
-from polymargin.cli._console import note, shown_warnings
 from polymargin.cli._option_sets import Reading
-from polymargin.cli._outputs import check_target
-from polymargin.cli._packing import without_packing
-from polymargin.cli._writing import writing
+from polymargin.cli._output.files import check_target, without_packing, writing
+from polymargin.cli._output.terminal import note, shown_warnings
 from polymargin.errors import DataError
 
 EXAMPLES = """
@@ -140,7 +138,7 @@ def _convert_model(source: Path, found: str, target: Path, wanted: str, encoded:
 
 def _convert_data(source: Path, target: Path, wanted: str, reading: Reading) -> None:
     from polymargin.cli._data import check_missing, concerning, read_rows
-    from polymargin.cli._writers import write_npz, write_svmlight
+    from polymargin.cli._output.data import write_npz, write_svmlight
     from polymargin.preprocessing import ColumnEncoder
     from polymargin.readers import Columns
 

@@ -4,18 +4,15 @@ import os
 import shutil
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from polymargin.cli._codes import Exit
-from polymargin.cli._console import err, out
-from polymargin.cli._figures import check_plot, save
-from polymargin.cli._writing import writing
+from polymargin.cli._output.figures import check_plot, save_figure
+from polymargin.cli._output.terminal import err, out, show
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from polymargin.datasets import Split
     from polymargin.demo import Judgement, Outcome
 
@@ -57,13 +54,13 @@ def demo(
         f"[-1, 1], {n} rows for training, {len(data.y_test)} for testing."
     )
     outcomes, judgement = _train(data, tol)
-    _show(outcome_table(outcomes, out().width))
-    _show("")
+    show(outcome_table(outcomes, out().width))
+    show("")
     _say(_how(tol))
     _say(_judged(judgement))
-    save(draw(outcomes, tol), output)
+    save_figure(draw(outcomes, tol), output)
     _say(f"Picture: {output}")
-    _show(_NEXT.format(command=_command()), soft_wrap=True)
+    show(_NEXT.format(command=_command()), soft_wrap=True)
     if not all(outcome.converged for outcome in outcomes if outcome.gap is not None):
         raise typer.Exit(Exit.NOT_CONVERGED)
 
@@ -121,9 +118,4 @@ def _command() -> str:
 
 
 def _say(paragraph: str) -> None:
-    _show(paragraph, width=80, end="\n\n")
-
-
-def _show(content: "str | Table", **layout: Any) -> None:
-    with writing("standard output"):
-        out().print(content, **layout)
+    show(paragraph, width=80, end="\n\n")

@@ -9,7 +9,7 @@ import typer
 
 from polymargin._versions import versions
 from polymargin.cli import _options as o
-from polymargin.cli._console import show_figures, show_json
+from polymargin.cli._output.terminal import show_figures, show_json
 
 if TYPE_CHECKING:
     from polymargin.files import Checkpoint, ModelInfo

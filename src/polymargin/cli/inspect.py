@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from polymargin.cli import _options as o
-from polymargin.cli._console import grid, note, show, show_json, shown_warnings
 from polymargin.cli._given import refuse
-from polymargin.cli._outputs import check_target
+from polymargin.cli._output.files import check_target, writing
+from polymargin.cli._output.terminal import grid, note, show, show_json, shown_warnings
 from polymargin.cli._parsing import parse_shape
-from polymargin.cli._writing import writing
 from polymargin.errors import DataError, ModelFileError
 
 if TYPE_CHECKING:

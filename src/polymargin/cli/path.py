@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from polymargin.cli import _options as o
-from polymargin.cli._console import grid, show, show_json, shown_warnings
-from polymargin.cli._figures import check_plot, plot_path
 from polymargin.cli._option_sets import Features, FitOptions, Reading
+from polymargin.cli._output.figures import check_plot, plot_path
+from polymargin.cli._output.terminal import grid, show, show_json, shown_warnings
 from polymargin.cli._parsing import parse_range
 
 if TYPE_CHECKING:

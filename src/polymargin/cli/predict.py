@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from polymargin.cli import _options as o
-from polymargin.cli._console import note, shown_warnings
-from polymargin.cli._outputs import check_target, escaped, is_standard, text_output
+from polymargin.cli._output.files import check_target, escaped, is_standard, text_output
+from polymargin.cli._output.terminal import note, shown_warnings
 
 if TYPE_CHECKING:
     import numpy as np

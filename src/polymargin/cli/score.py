@@ -8,7 +8,14 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from polymargin.cli import _options as o
-from polymargin.cli._console import grid, show, show_figures, show_json, shown_warnings, warn
+from polymargin.cli._output.terminal import (
+    grid,
+    show,
+    show_figures,
+    show_json,
+    shown_warnings,
+    warn,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,13 +8,19 @@ import typer
 
 from polymargin.cli import _options as o
 from polymargin.cli._codes import Exit
-from polymargin.cli._console import grid, note, show, show_figures, show_json, shown_warnings
-from polymargin.cli._figures import check_plot, plot_search
 from polymargin.cli._given import refuse_without_kernel
 from polymargin.cli._option_sets import Features, FitOptions, KernelOptions, Reading
-from polymargin.cli._outputs import check_target
+from polymargin.cli._output.figures import check_plot, plot_search
+from polymargin.cli._output.files import check_target, writing
+from polymargin.cli._output.terminal import (
+    grid,
+    note,
+    show,
+    show_figures,
+    show_json,
+    shown_warnings,
+)
 from polymargin.cli._parsing import parse_range
-from polymargin.cli._writing import writing
 
 if TYPE_CHECKING:
     from polymargin.model_selection import GridPoint, GridSearch

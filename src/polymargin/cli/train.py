@@ -14,7 +14,7 @@ from polymargin.cli._given import (
     refuse_without_stream,
 )
 from polymargin.cli._option_sets import Features, FitOptions, KernelOptions, Reading, Streaming
-from polymargin.cli._outputs import check_target, is_standard
+from polymargin.cli._output.files import check_target, is_standard
 
 if TYPE_CHECKING:
     from polymargin.cli._recipe import SVM

@@ -1,4 +1,4 @@
-"""What the commands show: results on standard output, all else on standard error.
+"""What goes to the terminal: results on standard output, all else on standard error.
 
 Labels and names of files come from outside: they are shown as they are, never read as markup.
 """
@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polymargin.cli._writing import writing
+from polymargin.cli._output.files import writing
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -109,10 +109,9 @@ def show_figures(title: str, rows: dict[str, Any]) -> None:
     table.add_column(overflow="fold")
     for name, value in rows.items():
         table.add_row(name, plain(str(value)))
-    with writing("standard output"):
-        if title:
-            out().print(plain(title), style="italic", soft_wrap=True)
-        out().print(table)
+    if title:
+        show(plain(title), style="italic", soft_wrap=True)
+    show(table)
 
 
 def grid(title: str, columns: list[str], rows: list[list[str]], text_columns: int = 1) -> "Table":
@@ -145,10 +144,10 @@ def _width(column: int, rows: list[list[str]]) -> int:
     return max((len(_cut(row[column])) for row in rows), default=0)
 
 
-def show(table: "Table") -> None:
+def show(content: "Table | Text | str", **layout: Any) -> None:
     """A result for people."""
     with writing("standard output"):
-        out().print(table)
+        out().print(content, **layout)
 
 
 def show_json(value: Any) -> None:

@@ -1,4 +1,4 @@
-"""Pictures that commands draw."""
+"""Pictures: which can be drawn, and files of them."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from polymargin._atomic import replacing
-from polymargin.cli._outputs import check_target
-from polymargin.cli._writing import writing
+from polymargin.cli._output.files import check_target, writing
 from polymargin.errors import require
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ def plot_search(search: "GridSearch", path: Path) -> None:
     rows = figure.subplots(1, len(search.machines), squeeze=False)
     for machine, axes in zip(search.machines, rows[0], strict=True):
         search.heat_map(machine, axes)
-    save(figure, path)
+    save_figure(figure, path)
 
 
 def plot_path(records: list[dict[str, Any]], machine: str, path: Path) -> None:
@@ -57,10 +56,10 @@ def plot_path(records: list[dict[str, Any]], machine: str, path: Path) -> None:
     quiet(axes, "C", "accuracy, %")
     axes.set_title(f"Regularisation path, {machine}", loc="left", color=INK, fontweight="bold")
     axes.legend(frameon=False, labelcolor=INK)
-    save(figure, path)
+    save_figure(figure, path)
 
 
-def save(figure: Any, path: Path) -> None:
+def save_figure(figure: Any, path: Path) -> None:
     """A file that is complete or absent."""
     with writing(path), replacing(path, "wb") as file:
         figure.savefig(file, format=path.suffix[1:].lower())
