@@ -102,13 +102,25 @@ def _model_format(path: Path) -> str | None:
 
 def _convert_model(source: Path, found: str, target: Path, wanted: str, encoded: bool) -> None:
     from polymargin.cli._recipe import assemble, take_apart
-    from polymargin.files import load, load_liblinear, read_info, save, save_liblinear, save_onnx
+    from polymargin.files import (
+        load_liblinear,
+        load_with_info,
+        save,
+        save_liblinear,
+        save_onnx,
+    )
 
     if wanted not in _MODELS:
         raise typer.BadParameter(
             f"a model cannot become {wanted}, only {', '.join(_MODELS)}", param_hint="--to"
         )
-    model = load(source) if found == "safetensors" else load_liblinear(source)
+    about: dict[str, Any] = {}
+    if found == "safetensors":
+        model, info = load_with_info(source)
+        if not encoded:
+            about = {"data_hash": info.data_hash, "reading": info.reading}
+    else:
+        model = load_liblinear(source)
     steps, svm = take_apart(model)
     if steps and not hasattr(steps[0][1], "n_features_in_"):
         if encoded:
@@ -124,16 +136,8 @@ def _convert_model(source: Path, found: str, target: Path, wanted: str, encoded:
             save_onnx(model, target)
         elif wanted == "liblinear":
             save_liblinear(model, target)
-        elif found == "safetensors":
-            info = read_info(source)
-            save(
-                model,
-                target,
-                data_hash=None if encoded else info.data_hash,
-                reading=None if encoded else info.reading,
-            )
         else:
-            save(model, target)
+            save(model, target, **about)
 
 
 def _convert_data(source: Path, target: Path, wanted: str, reading: Reading) -> None:

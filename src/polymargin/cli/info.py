@@ -35,16 +35,16 @@ def info(
     if model is None:
         show_json(versions()) if json else show_figures("", versions())
         return
-    from polymargin.files import file_kind, read_checkpoint, read_info
+    from polymargin.files import Checkpoint, describe
 
-    if file_kind(model) == "checkpoint":
-        facts = _facts_of_checkpoint(read_checkpoint(model))
+    described = describe(model)
+    if isinstance(described, Checkpoint):
+        facts = _facts_of_checkpoint(described)
         if json:
             show_json(facts | {"file": str(model)})
         else:
             show_figures(str(model), facts | {"gap": f"{facts['gap']:.2e}"})
         return
-    described = read_info(model)
     if json:
         show_json(_fields(described) | {"file": str(model)})
     else:

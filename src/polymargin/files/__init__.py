@@ -8,16 +8,18 @@ from polymargin.files._checkpoint import Checkpoint, read_checkpoint, write_chec
 from polymargin.files._digest import data_hash
 from polymargin.files._info import ModelInfo, read_info
 from polymargin.files._liblinear import load_liblinear, save_liblinear
-from polymargin.files._model import file_kind, load, save
+from polymargin.files._model import load, save
 from polymargin.files._onnx import save_onnx
+from polymargin.files._open import describe, load_with_info
 
 __all__ = [
     "Checkpoint",
     "ModelInfo",
     "data_hash",
-    "file_kind",
+    "describe",
     "load",
     "load_liblinear",
+    "load_with_info",
     "read_checkpoint",
     "read_info",
     "save",

@@ -12,7 +12,7 @@ from polymargin.files._estimators import ESTIMATORS, Estimator
 from polymargin.files._fields import Tensors, write_number
 from polymargin.files._model import checked_header, write_document
 from polymargin.files._parameters import build, encode_parameters
-from polymargin.files._safetensors import naming, read_container
+from polymargin.files._safetensors import Container, naming, read_container
 from polymargin.files._training import put_duals, put_history, take_duals, take_history
 from polymargin.fit import DualState, Past
 
@@ -206,23 +206,28 @@ def read_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
     See `write_checkpoint`.
     """
     with naming(path):
-        container = read_container(path, verify=True)
-        header = checked_header(container.document, "checkpoint")
-        tensors = Tensors(container.tensors)
-        name = header.text("class")
-        if name not in ESTIMATORS:
-            raise ModelFileError(f"there is no estimator {name!r:.60}")
-        made: LinearSVM | KernelSVM = build(ESTIMATORS[name], header.part("parameters").values)
-        classes = take_labels(tensors, header.text("labels"))
-        state = take_duals(header.part("duals"), tensors.under("duals."), classes)
-        return Checkpoint(
-            estimator=name,
-            parameters=made.get_params(deep=False),
-            machine=state.machine,
-            classes=classes,
-            state=state,
-            seconds=header.finite("seconds"),
-            epochs=header.finite("epochs"),
-            history=take_history(tensors),
-            data_hash=header.text("data_hash", None),
-        )
+        return checkpoint_in(read_container(path))
+
+
+def checkpoint_in(container: Container) -> Checkpoint:
+    """The checkpoint that a container holds."""
+    container.verify()
+    header = checked_header(container.document, "checkpoint")
+    tensors = Tensors(container.tensors)
+    name = header.text("class")
+    if name not in ESTIMATORS:
+        raise ModelFileError(f"there is no estimator {name!r:.60}")
+    made: LinearSVM | KernelSVM = build(ESTIMATORS[name], header.part("parameters").values)
+    classes = take_labels(tensors, header.text("labels"))
+    state = take_duals(header.part("duals"), tensors.under("duals."), classes)
+    return Checkpoint(
+        estimator=name,
+        parameters=made.get_params(deep=False),
+        machine=state.machine,
+        classes=classes,
+        state=state,
+        seconds=header.finite("seconds"),
+        epochs=header.finite("epochs"),
+        history=take_history(tensors),
+        data_hash=header.text("data_hash", None),
+    )

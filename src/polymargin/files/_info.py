@@ -10,7 +10,7 @@ from polymargin.files._estimators import ESTIMATORS
 from polymargin.files._fields import FLOATS, Fields, Tensors
 from polymargin.files._model import checked_header
 from polymargin.files._parameters import decode_parameters
-from polymargin.files._safetensors import naming, read_container
+from polymargin.files._safetensors import Container, naming, read_container
 from polymargin.files._training import take_history
 
 if TYPE_CHECKING:
@@ -114,30 +114,34 @@ def read_info(path: str | os.PathLike[str]) -> ModelInfo:
     ('LinearSVM', 'cs', ['a', 'b'], {'format': 'csv'})
     """
     with naming(path):
-        container = read_container(path, verify=False)
-        header = checked_header(container.document, "model")
-        parts = header.parts("steps")
-        if not parts or parts[-1].text("class") not in ESTIMATORS:
-            raise ModelFileError("the last step is no estimator")
-        last = parts[-1]
-        tensors = Tensors(container.tensors, f"{len(parts) - 1}.")
-        major, minor = header.items("format")
-        reading = None
-        if header.values.get("reading") is not None:
-            reading = header.part("reading").values
-        return ModelInfo(
-            format=(major, minor),
-            version=header.text("version"),
-            estimator=last.text("class"),
-            steps=tuple((part.text("name"), part.text("class")) for part in parts),
-            parameters=decode_parameters(last.part("parameters").values),
-            classes=take_labels(tensors, last.text("labels")),
-            n_features=last.count("n_features", 1),
-            data_hash=header.text("data_hash", None),
-            reading=reading,
-            n_bytes=container.n_bytes,
-            **_training(last, tensors),
-        )
+        return info_in(read_container(path))
+
+
+def info_in(container: Container) -> ModelInfo:
+    """What the model in a container says of itself."""
+    header = checked_header(container.document, "model")
+    parts = header.parts("steps")
+    if not parts or parts[-1].text("class") not in ESTIMATORS:
+        raise ModelFileError("the last step is no estimator")
+    last = parts[-1]
+    tensors = Tensors(container.tensors, f"{len(parts) - 1}.")
+    major, minor = header.items("format")
+    reading = None
+    if header.values.get("reading") is not None:
+        reading = header.part("reading").values
+    return ModelInfo(
+        format=(major, minor),
+        version=header.text("version"),
+        estimator=last.text("class"),
+        steps=tuple((part.text("name"), part.text("class")) for part in parts),
+        parameters=decode_parameters(last.part("parameters").values),
+        classes=take_labels(tensors, last.text("labels")),
+        n_features=last.count("n_features", 1),
+        data_hash=header.text("data_hash", None),
+        reading=reading,
+        n_bytes=container.n_bytes,
+        **_training(last, tensors),
+    )
 
 
 def _training(fields: Fields, tensors: Tensors) -> dict[str, Any]:
