@@ -10,8 +10,7 @@ from polymargin.cli._output.terminal import warn
 from polymargin.errors import DataError
 from polymargin.files import ModelInfo
 from polymargin.preprocessing import ColumnEncoder
-from polymargin.readers import Columns, Table, read, read_batches
-from polymargin.readers._formats import format_by_name
+from polymargin.readers import Columns, Table, format_by_name, read, read_batches
 
 # Files of a family say the same in other words.
 _FAMILIES = (("csv", "tsv", "parquet", "arrow"), ("svmlight", "npz"))

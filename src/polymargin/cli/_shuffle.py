@@ -15,8 +15,7 @@ import numpy as np
 from polymargin.cli._data import opening
 from polymargin.cli._output.files import packed_output, writing
 from polymargin.errors import DataError
-from polymargin.readers._formats import find_format
-from polymargin.readers._source import Source
+from polymargin.readers import Source, find_format
 
 _PILES = 256
 _TABLES = ("csv", "tsv")

@@ -28,15 +28,15 @@ from polymargin.estimators import LinearSVM
 from polymargin.preprocessing import Scaler
 from polymargin.readers import (
     Columns,
+    Source,
     Table,
+    find_format,
+    label_kind_of,
     parse_labels,
     read_batches,
     read_lines,
     scan,
 )
-from polymargin.readers._formats import find_format
-from polymargin.readers._labels import label_kind_of
-from polymargin.readers._source import Source
 from polymargin.streams import Batches, fit_stream
 
 if TYPE_CHECKING:
@@ -95,9 +95,9 @@ def train_on_stream(
                 passes=options.passes,
                 scratch=options.scratch,
                 on_batch=on_batch,
+                keep_stream=False,
             ),
         )
-    svm._end_stream()  # a file needs no second copy of the weights
     return Trained(
         svm,
         steps,

@@ -45,7 +45,7 @@ def demo(
     check_plot(output)
     from polymargin.datasets import load_satimage
     from polymargin.demo import outcome_table
-    from polymargin.demo._picture import draw
+    from polymargin.demo.picture import draw
 
     data = load_satimage()
     (n, d), k = data.X_train.shape, len(set(data.y_train.tolist()))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from matplotlib.transforms import Bbox
 
-from polymargin.inspect._drawing import INK, MUTED
+from polymargin.inspect import INK, MUTED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -3,6 +3,12 @@
 from polymargin.inspect._bound import Bound, bound
 from polymargin.inspect._confusion import confusable_pairs, confusion, margins
 from polymargin.inspect._density import Density, density
+from polymargin.inspect._drawing import ACCENT as ACCENT
+from polymargin.inspect._drawing import INK as INK
+from polymargin.inspect._drawing import MUTED as MUTED
+from polymargin.inspect._drawing import empty_figure as empty_figure
+from polymargin.inspect._drawing import new_figure as new_figure
+from polymargin.inspect._drawing import quiet as quiet
 from polymargin.inspect._features import top_features
 from polymargin.inspect._figures import (
     plot_confusion,

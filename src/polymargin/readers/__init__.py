@@ -5,11 +5,15 @@ a file holds. All of them read packed files and tell the place of what is wrong 
 """
 
 from polymargin.readers._batches import read_batches
+from polymargin.readers._formats import find_format as find_format
+from polymargin.readers._formats import format_by_name as format_by_name
+from polymargin.readers._labels import label_kind_of as label_kind_of
 from polymargin.readers._labels import parse_labels
 from polymargin.readers._lines import open_lines, read_lines
 from polymargin.readers._options import FORMATS
 from polymargin.readers._read import read
 from polymargin.readers._scan import scan
+from polymargin.readers._source import Source as Source
 from polymargin.readers._table import Columns, MissingCell, Scan, Table
 
 __all__ = [

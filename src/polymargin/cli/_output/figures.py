@@ -40,7 +40,7 @@ def plot_search(search: "GridSearch", path: Path) -> None:
 
 def plot_path(records: list[dict[str, Any]], machine: str, path: Path) -> None:
     """Accuracy over C."""
-    from polymargin.inspect._drawing import ACCENT, INK, MUTED, new_figure, quiet
+    from polymargin.inspect import ACCENT, INK, MUTED, new_figure, quiet
 
     figure, axes = new_figure(7.2, 4.4)
     Cs = [record["C"] for record in records]

@@ -9,7 +9,7 @@ from matplotlib.ticker import FixedLocator, NullLocator
 from polymargin.demo._entrants import KERNEL, LINEAR, PEERS
 from polymargin.demo._labels import place_labels
 from polymargin.demo._outcomes import Outcome
-from polymargin.inspect._drawing import INK, MUTED, empty_figure, quiet
+from polymargin.inspect import INK, MUTED, empty_figure, quiet
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
