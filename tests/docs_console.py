@@ -182,10 +182,11 @@ def _is_close(shown: str, found: str) -> bool:
 
 def _run_here(words: list[str]) -> Finished:
     """The command in this process, which saves its start."""
-    from polymargin.cli import _console, app
+    from polymargin.cli._app import app
+    from polymargin.cli._output import terminal
 
     output, errors = io.StringIO(), io.StringIO()
-    width, _console.out.width = _console.out.width, _WIDTH
+    width, terminal.out().width = terminal.out().width, _WIDTH
     try:
         with redirect_stdout(output), redirect_stderr(errors):
             app(words, prog_name="polymargin")
@@ -193,5 +194,5 @@ def _run_here(words: list[str]) -> Finished:
     except SystemExit as end:
         status = end.code if isinstance(end.code, int) else int(end.code is not None)
     finally:
-        _console.out.width = width
+        terminal.out().width = width
     return Finished(status, output.getvalue(), errors.getvalue())

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cli_helpers import COMMANDS, SATIMAGE, SATIMAGE_TEST, done, finish, names_in, run, start
@@ -245,3 +246,22 @@ def test_bench_times_machines_beside_peers(rows: Path) -> None:
     assert [entrant["name"] for entrant in found["entrants"]] == ["polymargin ww", "polymargin cs"]
     shown = done("bench", rows, "--kernel", "rbf", "--repeats", 1, "--test", rows).out
     assert "SVC (one-vs-one)" in shown
+
+
+@pytest.mark.parametrize("command", ["predict", "score", "inspect", "info", "convert"])
+def test_a_model_is_opened_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    model, opened = tmp_path / "m.safetensors", []
+    done("train", SATIMAGE, *SHORT, "-q", "-o", model)
+    real = Path.open
+
+    def counting(path: Path, *arguments: Any, **options: Any) -> Any:
+        if path == model:
+            opened.append(path)
+        return real(path, *arguments, **options)
+
+    monkeypatch.setattr(Path, "open", counting)
+    others = {"info": (), "convert": (tmp_path / "other.safetensors",)}
+    done(command, model, *others.get(command, (SATIMAGE,)))
+    assert len(opened) == 1

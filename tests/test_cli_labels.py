@@ -10,7 +10,7 @@ from cli_helpers import done, finish, run, start
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polymargin.cli._outputs import escaped
+from polymargin.cli._output.files import escaped
 from polymargin.readers import read
 
 ODD = (

@@ -209,3 +209,14 @@ def test_rows_in_runs_of_one_class_are_noticed(tmp_path: Path) -> None:
     assert "sorted by class" in done("train", SATIMAGE, "--stream", "-o", out).err
     done("convert", SATIMAGE, tmp_path / "shuffled.svm", "--shuffle")
     assert "sorted" not in done("train", tmp_path / "shuffled.svm", "--stream", "-o", out).err
+
+
+def test_a_stream_is_summed_up_as_any_training(tmp_path: Path) -> None:
+    out, short = tmp_path / "m.safetensors", ("--scale", "minmax", "-C", 0.01)
+    summaries = [
+        done("train", SATIMAGE, *short, *options, "-o", out, "--json").json
+        for options in ((), ("--stream",), ("--stream", "--passes", 2))
+    ]
+    assert len({tuple(summary) for summary in summaries}) == 1
+    assert {(summary["n"], summary["d"], summary["k"]) for summary in summaries} == {(4435, 36, 6)}
+    assert [summary["gap"] is None for summary in summaries] == [False, True, False]

@@ -209,8 +209,8 @@ def test_every_machine_and_block_solver_is_in_the_tables() -> None:
 
 
 def test_commands_and_exit_codes_are_in_the_tables() -> None:
-    from polymargin.cli import app
-    from polymargin.cli._exit import Exit
+    from polymargin.cli._app import app
+    from polymargin.cli._codes import Exit
 
     page = (DOCS / "guide/command-line.md").read_text(encoding="utf-8")
     listed = re.findall(r"^\| \[`(\w+)`\]\(#\w+\) \|", page, re.MULTILINE)

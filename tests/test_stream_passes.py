@@ -4,6 +4,7 @@ import resource
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -150,6 +151,25 @@ def test_several_passes_end_a_stream(blobs: tuple[Any, Any], tmp_path: Path) -> 
         np.testing.assert_array_equal(after.coef_, fresh.coef_)
         assert after.n_samples_seen_ == 9
         assert not hasattr(after, "dual_gap_")
+
+
+@pytest.mark.parametrize("is_interrupted", [False, True])
+def test_a_pass_that_keeps_no_stream(blobs: tuple[Any, Any], is_interrupted: bool) -> None:
+    X, y = blobs
+    n = 34 if is_interrupted else len(y)
+    kept = LinearSVM(C=0.1, random_state=0).partial_fit(X[:n], y[:n], np.unique(y))
+    fresh = LinearSVM(C=0.1, random_state=0).partial_fit(X[:9], y[:9], np.unique(y))
+    model = LinearSVM(C=0.1, random_state=0)
+
+    def stop(number: int, seen: int) -> None:
+        if is_interrupted and seen == n:
+            raise KeyboardInterrupt
+
+    with suppress(KeyboardInterrupt):
+        fit_stream(model, in_batches(X, y), np.unique(y), on_batch=stop, keep_stream=False)
+    np.testing.assert_array_equal(model.coef_, kept.coef_)
+    assert model.n_samples_seen_ == n
+    np.testing.assert_array_equal(model.partial_fit(X[:9], y[:9]).coef_, fresh.coef_)
 
 
 def test_an_interrupted_pass_goes_on(machine: str, blobs: tuple[Any, Any]) -> None:

@@ -1,49 +1,70 @@
-"""All-in-one multi-class support vector machines, fast, exact and certified."""
+"""All-in-one multi-class support vector machines, fast, exact and certified.
 
-from polymargin._versions import show_versions, version_of
-from polymargin.block_solvers import (
-    Bisection,
-    FixedPoint,
-    FrankWolfe,
-    Greedy,
-    GreedyPairs,
-    Newton,
-    Pivot,
-    Sort,
-    Walrus,
+What is here is imported when it is asked for. Types are in the stub beside this file.
+"""
+
+from importlib import import_module
+
+_HOMES = {
+    "S2DO": "solvers",
+    "Bisection": "block_solvers",
+    "BlockDescent": "solvers",
+    "Blocks": "solvers",
+    "Checkpoint": "storage",
+    "CrammerSinger": "solvers",
+    "DataError": "errors",
+    "FixedPoint": "block_solvers",
+    "FrankWolfe": "block_solvers",
+    "Greedy": "block_solvers",
+    "GreedyPairs": "block_solvers",
+    "KernelSVM": "estimators",
+    "LinearSVM": "estimators",
+    "ModelFileError": "errors",
+    "Newton": "block_solvers",
+    "Pivot": "block_solvers",
+    "RegularizationPath": "estimators",
+    "Sort": "block_solvers",
+    "Walrus": "block_solvers",
+    "load": "files",
+    "path": "estimators",
+    "read_info": "files",
+    "resume": "files",
+    "save": "files",
+    "show_versions": "_versions",
+}
+_MODULES = (
+    "block_solvers",
+    "core",
+    "datasets",
+    "errors",
+    "estimators",
+    "files",
+    "fit",
+    "inspect",
+    "kernel",
+    "model_selection",
+    "preprocessing",
+    "readers",
+    "solvers",
+    "storage",
+    "streams",
 )
-from polymargin.errors import DataError, ModelFileError
-from polymargin.estimators import KernelSVM, LinearSVM, RegularizationPath, path
-from polymargin.files import load, read_info, resume, save
-from polymargin.solvers import S2DO, BlockDescent, Blocks, CrammerSinger
-from polymargin.storage import Checkpoint
 
-__all__ = [
-    "S2DO",
-    "Bisection",
-    "BlockDescent",
-    "Blocks",
-    "Checkpoint",
-    "CrammerSinger",
-    "DataError",
-    "FixedPoint",
-    "FrankWolfe",
-    "Greedy",
-    "GreedyPairs",
-    "KernelSVM",
-    "LinearSVM",
-    "ModelFileError",
-    "Newton",
-    "Pivot",
-    "RegularizationPath",
-    "Sort",
-    "Walrus",
-    "load",
-    "path",
-    "read_info",
-    "resume",
-    "save",
-    "show_versions",
-]
+__all__ = list(_HOMES)
 
-__version__ = version_of("polymargin") or "0+unknown"
+
+def __getattr__(name: str) -> object:
+    if name == "__version__":
+        value = import_module("polymargin._versions").own_version()
+    elif name in _HOMES:
+        value = getattr(import_module(f"polymargin.{_HOMES[name]}"), name)
+    elif name in _MODULES:
+        return import_module(f"polymargin.{name}")
+    else:
+        raise AttributeError(f"module 'polymargin' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES, *_MODULES, "__version__"})

@@ -3,8 +3,6 @@
 import platform
 from importlib import metadata
 
-from polymargin import core
-
 _DEPENDENCIES = (
     "numpy",
     "scipy",
@@ -29,8 +27,15 @@ def version_of(package: str) -> str | None:
         return None
 
 
+def own_version() -> str:
+    """The version of polymargin; "0+unknown" where it is used without being installed."""
+    return version_of("polymargin") or "0+unknown"
+
+
 def versions() -> dict[str, str]:
     """Versions of polymargin, Python and the dependencies, and the SIMD levels."""
+    from polymargin import core
+
     found = {
         "polymargin": version_of("polymargin") or "not installed",
         "python": platform.python_version(),

@@ -1,4 +1,4 @@
-"""The application: one command a module."""
+"""The application: one command a module, imported when it is asked for."""
 
 import functools
 import sys
@@ -7,38 +7,70 @@ from importlib import import_module
 from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
+from typer.main import get_command
 
-from polymargin import __version__
-from polymargin.cli._console import complain, note, prepare_streams
-from polymargin.cli._exit import Exit, explained, interrupted
+from polymargin.cli._codes import Exit
+from polymargin.cli._exit import explained, interrupted
 from polymargin.cli._groups import grouped
+from polymargin.cli._output.files import writing
+from polymargin.cli._output.terminal import complain, note, prepare_streams
 from polymargin.cli._signals import orderly_termination
-from polymargin.cli._writing import writing
 
-_COMMANDS = (
-    "train",
-    "predict",
-    "score",
-    "select",
-    "path",
-    "inspect",
-    "bench",
-    "convert",
-    "info",
-    "demo",
-)
+COMMANDS = {
+    "train": "Train a model and write it to a file.",
+    "predict": "Write the predicted label of each row, one a line.",
+    "score": "Predict labelled rows and count what is right.",
+    "select": "Choose machine, C and gamma by cross-validation on nested grids.",
+    "path": "Train linear models for many values of C, each from the one before.",
+    "inspect": "Find suspicious labels and confusable classes; write a report.",
+    "bench": "Time machines on a file, beside scikit-learn's.",
+    "convert": "Turn a model or a data file into another format.",
+    "info": "Show what a model file says of itself; without one, the versions in use.",
+    "demo": "Train our machines and scikit-learn's on bundled data, print a table, draw a picture.",
+}
+_WORK_ALONE = ("demo", "info")  # all others show their help where nothing is given
+_LOOK: dict[str, Any] = {"rich_markup_mode": "rich", "pretty_exceptions_enable": False}
 
 # Typer has Click's classes under one name or another; all that it says of options derives from it.
 _UsageError: Any = typer.BadParameter.__base__
 
+
+class _Commands(TyperGroup):
+    """Knows names and helps of the commands; what is to run or to complete is loaded."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        name, known, rest = super().resolve_command(ctx, args)
+        return name, known if name is None else load_command(name), rest
+
+
 app = typer.Typer(
     name="polymargin",
+    cls=_Commands,
     help="All-in-one multi-class support vector machines: fast, exact, certified.",
     no_args_is_help=True,
-    rich_markup_mode="rich",
-    pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
+    **_LOOK,
 )
+
+
+def _in_its_module() -> None:
+    """A command that is listed, but not loaded yet."""
+
+
+for _name, _help in COMMANDS.items():
+    app.command(_name, help=_help)(_in_its_module)
+
+
+def load_command(name: str) -> Any:
+    """The command of that name with all its options, from its module."""
+    with explained():
+        module = import_module(f"polymargin.cli.{name}")
+    alone = typer.Typer(add_completion=False, **_LOOK)
+    alone.command(name, epilog=module.EXAMPLES, no_args_is_help=name not in _WORK_ALONE)(
+        _explained(grouped(getattr(module, name)))
+    )
+    return get_command(alone)
 
 
 def _explained(command: Callable[..., None]) -> Callable[..., None]:
@@ -54,15 +86,10 @@ def _explained(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-for _name in _COMMANDS:
-    _module = import_module(f"polymargin.cli.{_name}")
-    app.command(_name, epilog=_module.EXAMPLES, no_args_is_help=_name not in ("demo", "info"))(
-        _explained(grouped(getattr(_module, _name)))
-    )
-
-
 def _show_version(wanted: bool) -> None:
     if wanted:
+        from polymargin import __version__
+
         typer.echo(f"polymargin {__version__}")
         raise typer.Exit
 
@@ -77,8 +104,8 @@ def _common(
     pass
 
 
-def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run the command line and leave with its exit code."""
+def run(arguments: Sequence[str] | None) -> NoReturn:
+    """Run the command that the arguments name, and leave with its exit code."""
     prepare_streams()
     with orderly_termination(), explained():
         try:

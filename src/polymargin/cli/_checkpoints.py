@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from polymargin._machines import find_machine
-from polymargin.cli._console import note
+from polymargin.cli._output.terminal import note
 from polymargin.errors import ModelFileError
 from polymargin.files import StoredFit, read_checkpoint
 

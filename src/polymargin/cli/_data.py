@@ -2,15 +2,14 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from polymargin._sklearn import InvalidParameterError
-from polymargin.cli import _options as o
 from polymargin.cli._exit import is_refusal
+from polymargin.cli._option_sets import Reading
 from polymargin.errors import DataError
 from polymargin.readers import Table, read
 
@@ -18,44 +17,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-@dataclass(frozen=True)
-class Reading:
-    """Options: how a file of labelled rows is read."""
+def read_rows(path: Path, reading: Reading) -> Table:
+    """All rows, which need labels."""
+    with opening(path):
+        return labelled(read(path, **reading.options), path)
 
-    file_format: o.FormatOption = None
-    label: o.LabelOption = None
-    label_kind: o.LabelKindOption = None
-    header: o.HeaderOption = None
-    delimiter: o.DelimiterOption = None
-    n_features: o.NFeaturesOption = None
-    zero_based: o.ZeroBasedOption = None
-    jobs: o.JobsOption = 1
 
-    @property
-    def options(self) -> dict[str, Any]:
-        """What `readers.read` takes."""
-        return {
-            "format": self.file_format,
-            "label": self.label,
-            "label_kind": self.label_kind,
-            "header": "auto" if self.header is None else self.header,
-            "delimiter": self.delimiter,
-            "n_features": self.n_features,
-            "zero_based": "auto" if self.zero_based is None else self.zero_based,
-            "n_jobs": self.jobs,
-        }
-
-    def read(self, path: Path) -> Table:
-        """All rows, which need labels."""
-        with opening(path):
-            return labelled(read(path, **self.options), path)
-
-    def read_to_train(self, path: Path) -> Table:
-        """All rows, of two classes at least."""
-        table = self.read(path)
-        assert table.y is not None
-        check_classes(np.unique(table.y), path)
-        return table
+def read_to_train(path: Path, reading: Reading) -> Table:
+    """All rows, of two classes at least."""
+    table = read_rows(path, reading)
+    assert table.y is not None
+    check_classes(np.unique(table.y), path)
+    return table
 
 
 def labelled(table: Table, path: Path) -> Table:

@@ -1,32 +1,18 @@
-"""Exit codes, and what they are for: the one place where exceptions become messages."""
+"""The one place where exceptions become messages and exit codes."""
 
 import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from enum import IntEnum
 from traceback import walk_tb
 
 import typer
 
-from polymargin.cli._console import complain
+from polymargin.cli._codes import NOTHING_WRITTEN, Exit
+from polymargin.cli._output.files import OutputError
+from polymargin.cli._output.terminal import complain
 from polymargin.cli._signals import was_terminated
-from polymargin.cli._writing import OutputError
 from polymargin.errors import DataError, MissingPackageError, ModelFileError
-
-
-class Exit(IntEnum):
-    """What the command tells its caller."""
-
-    DONE = 0
-    BUG = 1  # with a traceback
-    USAGE = 2  # options that are wrong or do not go together
-    INPUT = 3  # a file that is missing, malformed or not what it should be
-    OUTPUT = 4  # a file that cannot be written
-    NOT_CONVERGED = 5  # the model was written, its gap is above the tolerance
-    INTERRUPTED = 130  # Ctrl-C
-    PIPE_CLOSED = 141  # who read the output has gone
-    TERMINATED = 143  # SIGTERM or SIGHUP
 
 
 def interrupted() -> Exit:
@@ -46,7 +32,7 @@ def explained() -> Iterator[None]:
             _end_without_reader()
         raise
     except KeyboardInterrupt:
-        _end(interrupted(), "interrupted; no file was written")
+        _end(interrupted(), NOTHING_WRITTEN)
     except BrokenPipeError:
         _end_without_reader()
     except OutputError as error:

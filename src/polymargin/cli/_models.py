@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from polymargin.cli._data import check_missing, concerning
 from polymargin.cli._recipe import SVM, take_apart, transform
 from polymargin.cli._training_format import TrainingFormat, format_of_model
-from polymargin.files import ModelInfo, load, read_info
+from polymargin.files import ModelInfo, load_with_info
 from polymargin.readers import Table
 
 if TYPE_CHECKING:
@@ -41,10 +41,10 @@ class OpenModel:
         return self.svm.class_scores(self.rows(table, path))
 
 
-def open_model(path: Path, jobs: int = 1, file_format: str | None = None) -> OpenModel:
+def open_model(path: Path, jobs: int | None = None, file_format: str | None = None) -> OpenModel:
     """Load a model; data files are read as its training file was, unless a format is named."""
-    model = load(path)
-    info = read_info(path)
+    model, info = load_with_info(path)
     steps, svm = take_apart(model)
-    svm.set_params(n_jobs=jobs)
+    if jobs is not None:
+        svm.set_params(n_jobs=jobs)
     return OpenModel(info, model, steps, svm, format_of_model(svm, info, steps, file_format))

@@ -5,8 +5,6 @@ from typing import Annotated, Literal
 
 import typer
 
-from polymargin._machines import machine_names
-
 _MODEL, _DATA, _FEATURES = "The model", "The data", "Features"
 
 
@@ -23,6 +21,8 @@ Target = Literal["safetensors", "liblinear", "onnx", "svmlight", "npz"]
 
 
 def _complete_machine(incomplete: str) -> list[str]:
+    from polymargin._machines import machine_names
+
     return [name for name in machine_names() if name.startswith(incomplete)]
 
 
@@ -33,9 +33,11 @@ def _complete_kernel(incomplete: str) -> list[str]:
 
 
 def _check_kernel(kernel: str | None) -> str | None:
+    if kernel is None:
+        return None
     from polymargin.kernel import NAMED_KERNELS
 
-    if kernel is not None and kernel not in NAMED_KERNELS:
+    if kernel not in NAMED_KERNELS:
         raise typer.BadParameter(f"{kernel!r} is not one of {', '.join(NAMED_KERNELS)}")
     return kernel
 

@@ -13,8 +13,7 @@ from typing import IO
 import numpy as np
 
 from polymargin.cli._data import opening
-from polymargin.cli._packing import packed_output
-from polymargin.cli._writing import writing
+from polymargin.cli._output.files import packed_output, writing
 from polymargin.errors import DataError
 from polymargin.readers import Source, find_format
 

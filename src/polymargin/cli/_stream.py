@@ -2,30 +2,29 @@
 
 import tempfile
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import typer
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from polymargin.cli._console import err, note, show_figures, show_json, shown_warnings, warn
 from polymargin.cli._data import (
-    Reading,
     check_classes,
     check_missing,
     concerning,
     labelled,
     opening,
 )
-from polymargin.cli._exit import interrupted
-from polymargin.cli._recipe import SVM, Features, assemble, make_compact, transform
-from polymargin.cli._writing import OutputError, writing
+from polymargin.cli._option_sets import Features, Reading, Streaming
+from polymargin.cli._output.files import OutputError, writing
+from polymargin.cli._output.terminal import err, note, shown_warnings, warn
+from polymargin.cli._recipe import SVM, make_steps, transform
+from polymargin.cli._trained import Trained, is_interrupted
 from polymargin.errors import DataError
 from polymargin.estimators import LinearSVM
-from polymargin.files import save
 from polymargin.preprocessing import Scaler
 from polymargin.readers import (
     Columns,
@@ -44,55 +43,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-_PANEL = "Files larger than memory"
-
-
-@dataclass(frozen=True)
-class Streaming:
-    """Options: whether and how a file is read as a stream."""
-
-    stream: Annotated[
-        bool,
-        typer.Option(
-            "--stream", help="Keep no more than a buffer in memory.", rich_help_panel=_PANEL
-        ),
-    ] = False
-    passes: Annotated[
-        int, typer.Option(min=1, help="Times DATA is read.", rich_help_panel=_PANEL)
-    ] = 1
-    batch: Annotated[
-        int, typer.Option(min=1, metavar="ROWS", help="The buffer.", rich_help_panel=_PANEL)
-    ] = 8192
-    classes: Annotated[
-        str | None,
-        typer.Option(
-            metavar="A,B,...",
-            help="All labels, or a file with one a line. Without it DATA is read once more first.",
-            rich_help_panel=_PANEL,
-        ),
-    ] = None
-    scratch: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FOLDER",
-            help="For the dual variables between passes.",
-            rich_help_panel=_PANEL,
-        ),
-    ] = None
-
-
-def train_stream(
+def train_on_stream(
     path: Path,
     svm: SVM,
     reading: Reading,
     features: Features,
     options: Streaming,
-    target: Path,
     *,
-    as_json: bool,
     quiet: bool,
-) -> None:
-    """Read a file once or several times, a buffer at a time, and write the model."""
+) -> Trained:
+    """Read a file once or several times, a buffer at a time, and fit a machine on the way."""
     assert isinstance(svm, LinearSVM)
     is_scaled = features.scale != "none"
     if _is_read_once(path) and (options.passes > 1 or options.classes is None or is_scaled):
@@ -124,48 +84,29 @@ def train_stream(
 
     if is_scaled:
         _learn_scaling(batches, steps)
-    was_interrupted = False
     kept_in = options.scratch or tempfile.gettempdir()
     with shown_warnings(), _progress(options.passes, quiet) as on_batch, writing(kept_in):
-        try:
-            fit_stream(
+        was_interrupted = is_interrupted(
+            svm,
+            lambda: fit_stream(
                 svm,
                 batches,
                 classes,
                 passes=options.passes,
                 scratch=options.scratch,
                 on_batch=on_batch,
-            )
-        except KeyboardInterrupt:
-            if not hasattr(svm, "coef_"):
-                raise
-            was_interrupted = True
-    svm._end_stream()  # a file needs no second copy of the weights
-    make_compact(svm)
-    with writing(target):
-        save(assemble(steps, svm), target, reading=described)
-    summary = {
-        "model": str(target),
-        "machine": svm.machine,
-        "C": svm.C,
-        "n": svm.n_samples_seen_ // max(1, getattr(svm, "n_iter_", 1)),
-        "d": svm.n_features_in_,
-        "k": len(svm.classes_),
-        "passes": getattr(svm, "n_iter_", 1),
-        "gap": getattr(svm, "dual_gap_", None),
-        "converged": getattr(svm, "converged_", None),
-        "primal_objective": getattr(svm, "primal_objective_", None),
-        "dual_objective": getattr(svm, "dual_objective_", None),
-        "seconds": time.perf_counter() - start,
-        "bytes": target.stat().st_size,
-    }
-    if as_json:
-        show_json(summary)
-    elif not quiet:
-        show_figures(str(target), _for_people(summary))
-    if was_interrupted:
-        warn(f"interrupted: {target} holds what was reached")
-        raise typer.Exit(interrupted())
+                keep_stream=False,
+            ),
+        )
+    return Trained(
+        svm,
+        steps,
+        n_rows=svm.n_samples_seen_ // max(1, getattr(svm, "n_iter_", 1)),
+        seconds=time.perf_counter() - start,
+        was_interrupted=was_interrupted,
+        reading=described,
+        is_stream=True,
+    )
 
 
 def _outline(
@@ -243,7 +184,7 @@ def _check_labels(table: Table, classes: "NDArray[Any]", path: Path) -> None:
 
 def _first_steps(features: Features, table: Table, path: Path) -> list[tuple[str, Any]]:
     """What makes numbers of the rows, as far as that can be known from the first batch."""
-    steps = features.steps(table.X)
+    steps = make_steps(features, table.X)
     if isinstance(table.X, Columns):
         if "category" in table.X.kinds.values():
             raise DataError(
@@ -263,55 +204,20 @@ def _is_sorted(y: Any) -> bool:
     return bool(len(shares) == 1 and len(y) > 1000) or bool(same > (1 + by_chance) / 2)
 
 
-def _progress(passes: int, quiet: bool) -> Any:
-    return _Quiet() if quiet else _Rows(passes)
+@contextmanager
+def _progress(passes: int, quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
+    """What to call with the pass and the rows seen in it."""
+    if quiet:
+        yield None
+        return
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=err()) as progress:
+        task = progress.add_task("reading", total=None)
 
-class _Quiet:
-    def __enter__(self) -> None:
-        return None
+        def show(number: int, seen: int) -> None:
+            name = "certificate" if number == passes else f"pass {number + 1}/{passes}"
+            progress.update(task, description=f"{name}  {seen:,} rows")
 
-    def __exit__(self, *exception: object) -> None:
-        pass
-
-
-class _Rows:
-    """Rows seen in each pass."""
-
-    def __init__(self, passes: int) -> None:
-        self._passes = passes
-        self._progress = Progress(
-            SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=err
-        )
-
-    def __enter__(self) -> Any:
-        self._progress.start()
-        self._task = self._progress.add_task("reading", total=None)
-        return self._show
-
-    def __exit__(self, *exception: object) -> None:
-        self._progress.stop()
-
-    def _show(self, number: int, seen: int) -> None:
-        name = "certificate" if number == self._passes else f"pass {number + 1}/{self._passes}"
-        self._progress.update(self._task, description=f"{name}  {seen:,} rows")
-
-
-def _times(number: int) -> str:
-    return "once" if number == 1 else f"{number} times"
-
-
-def _for_people(summary: dict[str, Any]) -> dict[str, str]:
-    gap = summary["gap"]
-    unknown = (
-        "a single pass keeps no dual variables to tell it"
-        if summary["passes"] == 1
-        else "not computed: that is what comes after the passes"
-    )
-    return {
-        "machine": f"{summary['machine']}, C = {summary['C']:g}",
-        "rows": f"{summary['n']:,}, read {_times(summary['passes'])}",
-        "gap": unknown if gap is None else f"{gap:.2e}",
-        "seconds": f"{summary['seconds']:.1f}",
-        "file": f"{summary['bytes']:,} bytes",
-    }
+        yield show

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from polymargin.cli._console import warn
 from polymargin.cli._data import labelled, opening
+from polymargin.cli._output.terminal import warn
 from polymargin.errors import DataError
 from polymargin.files import ModelInfo
 from polymargin.preprocessing import ColumnEncoder

@@ -6,27 +6,17 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.progress import Progress
-from sklearn.svm import SVC, LinearSVC
 
 from polymargin.cli import _options as o
-from polymargin.cli._console import err, grid, note, show, show_json
-from polymargin.cli._data import Reading, concerning
 from polymargin.cli._option_conflicts import refuse_without_kernel
-from polymargin.cli._recipe import (
-    SVM,
-    Features,
-    FitOptions,
-    KernelOptions,
-    announce,
-    check_parameters,
-    transform,
-)
-from polymargin.cli._training_format import format_of_table
-from polymargin.estimators import KernelSVM
+from polymargin.cli._option_sets import Features, FitOptions, KernelOptions, Reading
+from polymargin.cli._output.terminal import err, grid, note, show, show_json
+
+if TYPE_CHECKING:
+    from polymargin.cli._recipe import SVM
 
 EXAMPLES = """
 [bold]Examples[/]
@@ -81,15 +71,27 @@ def bench(
     quiet: o.QuietOption = False,
 ) -> None:
     """Time machines on a file, beside scikit-learn's."""
+    from rich.progress import Progress
+
+    from polymargin.cli._data import concerning, read_to_train
+    from polymargin.cli._recipe import (
+        announce,
+        check_parameters,
+        fit_features,
+        make_estimator,
+        transform,
+    )
+    from polymargin.cli._training_format import format_of_table
+
     refuse_without_kernel(context, kernel.kernel)
     ours = [
-        kernel.estimator(machine=name, C=C, n_jobs=reading.jobs, **fitting.parameters)
+        make_estimator(kernel, machine=name, C=C, n_jobs=reading.jobs, **fitting.parameters)
         for name in machines.split(",")
     ]
     for svm in ours:
         check_parameters(svm)
-    table = reading.read_to_train(data)
-    steps, X = features.fit(table, data)
+    table = read_to_train(data, reading)
+    steps, X = fit_features(features, table, data)
     X_test, y_test = X, table.y
     if test is not None:
         other = format_of_table(table).read(test)
@@ -98,7 +100,7 @@ def bench(
     if not quiet:
         announce(table, X)
     entrants = [_entrant(svm) for svm in ours] + (_peers(ours[0]) if peers else [])
-    with Progress(console=err, disable=quiet, transient=True) as progress:
+    with Progress(console=err(), disable=quiet, transient=True) as progress:
         task = progress.add_task("", total=repeats * len(entrants))
         for _ in range(repeats):  # in turns, so that a slow moment meets all of them
             for entrant in entrants:
@@ -122,12 +124,16 @@ def bench(
         note("CPU seconds of a fit, all threads; each library stops by a rule of its own")
 
 
-def _entrant(svm: SVM) -> RepeatedFit:
+def _entrant(svm: "SVM") -> RepeatedFit:
     return RepeatedFit(f"polymargin {svm.machine}", lambda: type(svm)(**svm.get_params()))
 
 
-def _peers(svm: SVM) -> list[RepeatedFit]:
+def _peers(svm: "SVM") -> list[RepeatedFit]:
     """scikit-learn's machines of the same kernel, C and tolerance of their own kind."""
+    from sklearn.svm import SVC, LinearSVC
+
+    from polymargin.estimators import KernelSVM
+
     if isinstance(svm, KernelSVM):
         if svm.kernel not in ("linear", "rbf", "poly", "sigmoid"):
             return []

@@ -6,18 +6,10 @@ from typing import Annotated, Any
 import typer
 
 from polymargin.cli import _options as o
-from polymargin.cli._console import note, shown_warnings
-from polymargin.cli._data import Reading, check_missing, concerning
-from polymargin.cli._outputs import check_target
-from polymargin.cli._packing import without_packing
-from polymargin.cli._recipe import assemble, take_apart
-from polymargin.cli._shuffle import shuffle_lines
-from polymargin.cli._writers import write_npz, write_svmlight
-from polymargin.cli._writing import writing
+from polymargin.cli._option_sets import Reading
+from polymargin.cli._output.files import check_target, without_packing, writing
+from polymargin.cli._output.terminal import note, shown_warnings
 from polymargin.errors import DataError
-from polymargin.files import load, load_liblinear, read_info, save, save_liblinear, save_onnx
-from polymargin.preprocessing import ColumnEncoder
-from polymargin.readers import Columns
 
 EXAMPLES = """
 [bold]Examples[/]
@@ -70,6 +62,8 @@ def convert(
     """Turn a model or a data file into another format."""
     check_target(target, source)
     if shuffle:
+        from polymargin.cli._shuffle import shuffle_lines
+
         if to is not None:
             raise typer.BadParameter(
                 "--shuffle keeps the format; convert in two steps", param_hint="--to"
@@ -107,11 +101,26 @@ def _model_format(path: Path) -> str | None:
 
 
 def _convert_model(source: Path, found: str, target: Path, wanted: str, encoded: bool) -> None:
+    from polymargin.cli._recipe import assemble, take_apart
+    from polymargin.files import (
+        load_liblinear,
+        load_with_info,
+        save,
+        save_liblinear,
+        save_onnx,
+    )
+
     if wanted not in _MODELS:
         raise typer.BadParameter(
             f"a model cannot become {wanted}, only {', '.join(_MODELS)}", param_hint="--to"
         )
-    model = load(source) if found == "safetensors" else load_liblinear(source)
+    about: dict[str, Any] = {}
+    if found == "safetensors":
+        model, info = load_with_info(source)
+        if not encoded:
+            about = {"data_hash": info.data_hash, "reading": info.reading}
+    else:
+        model = load_liblinear(source)
     steps, svm = take_apart(model)
     if steps and not hasattr(steps[0][1], "n_features_in_"):
         if encoded:
@@ -127,26 +136,23 @@ def _convert_model(source: Path, found: str, target: Path, wanted: str, encoded:
             save_onnx(model, target)
         elif wanted == "liblinear":
             save_liblinear(model, target)
-        elif found == "safetensors":
-            info = read_info(source)
-            save(
-                model,
-                target,
-                data_hash=None if encoded else info.data_hash,
-                reading=None if encoded else info.reading,
-            )
         else:
-            save(model, target)
+            save(model, target, **about)
 
 
 def _convert_data(source: Path, target: Path, wanted: str, reading: Reading) -> None:
+    from polymargin.cli._data import check_missing, concerning, read_rows
+    from polymargin.cli._output.data import write_npz, write_svmlight
+    from polymargin.preprocessing import ColumnEncoder
+    from polymargin.readers import Columns
+
     if wanted not in ("svmlight", "npz"):
         raise typer.BadParameter(
             f"{source.name} is no model of polymargin or LIBLINEAR; data cannot become {wanted}, "
             "only svmlight or npz",
             param_hint="--to",
         )
-    table = reading.read(source)
+    table = read_rows(source, reading)
     X: Any = table.X
     y: Any = table.y
     if isinstance(X, list):

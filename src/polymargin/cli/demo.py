@@ -4,19 +4,17 @@ import os
 import shutil
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
-from polymargin.cli._console import err, out
-from polymargin.cli._exit import Exit
-from polymargin.cli._figures import check_plot, save_figure
-from polymargin.cli._writing import writing
-from polymargin.datasets import Split, load_satimage
-from polymargin.demo import EntrantOutcome, Judgement, entrants, judge, outcome_table, run
+from polymargin.cli._codes import Exit
+from polymargin.cli._output.figures import check_plot, save_figure
+from polymargin.cli._output.terminal import err, out, show
+
+if TYPE_CHECKING:
+    from polymargin.datasets import Split
+    from polymargin.demo import EntrantOutcome, Judgement
 
 EXAMPLES = """
 [bold]Example[/]
@@ -45,30 +43,42 @@ def demo(
 ) -> None:
     """Train our machines and scikit-learn's on bundled data, print a table, draw a picture."""
     check_plot(output)
-    from polymargin.demo.picture import draw  # needs matplotlib
+    from polymargin.datasets import load_satimage
+    from polymargin.demo import outcome_table
+    from polymargin.demo.picture import draw
 
     data = load_satimage()
-    (n, d), k = data.X_train.shape, len(np.unique(data.y_train))
+    (n, d), k = data.X_train.shape, len(set(data.y_train.tolist()))
     _say(
         f"satimage: kinds of soil from satellite images, {k} classes, {d} features scaled to "
         f"[-1, 1], {n} rows for training, {len(data.y_test)} for testing."
     )
     outcomes, judgement = _train(data, tol)
-    _show(outcome_table(outcomes, out.width))
-    _show("")
+    show(outcome_table(outcomes, out().width))
+    show("")
     _say(_how(tol))
     _say(_judged(judgement))
     save_figure(draw(outcomes, tol), output)
     _say(f"Picture: {output}")
-    _show(_NEXT.format(command=_command()), soft_wrap=True)
+    show(_NEXT.format(command=_command()), soft_wrap=True)
     if not all(outcome.converged for outcome in outcomes if outcome.gap is not None):
         raise typer.Exit(Exit.NOT_CONVERGED)
 
 
-def _train(data: Split, tol: float) -> tuple[list[EntrantOutcome], Judgement]:
+def _train(data: "Split", tol: float) -> "tuple[list[EntrantOutcome], Judgement]":
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+
+    from polymargin.demo import entrants, judge, run
+
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     everyone = entrants(tol)
-    with Progress(*columns, TimeElapsedColumn(), console=err, transient=True) as progress:
+    with Progress(*columns, TimeElapsedColumn(), console=err(), transient=True) as progress:
         task = progress.add_task("", total=len(everyone) + 1)
         outcomes = []
         for entrant in everyone:
@@ -90,7 +100,7 @@ def _how(tol: float) -> str:
     )
 
 
-def _judged(judgement: Judgement) -> str:
+def _judged(judgement: "Judgement") -> str:
     theirs, ours = judgement.theirs, judgement.ours
     return (
         "LinearSVC CS and CS minimise the same objective, so our certificate judges both. "
@@ -108,9 +118,4 @@ def _command() -> str:
 
 
 def _say(paragraph: str) -> None:
-    _show(paragraph, width=80, end="\n\n")
-
-
-def _show(content: str | Table, **layout: Any) -> None:
-    with writing("standard output"):
-        out.print(content, **layout)
+    show(paragraph, width=80, end="\n\n")

@@ -3,15 +3,16 @@
 import math
 from collections import Counter
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from polymargin._machines import find_machine
 from polymargin._versions import versions
 from polymargin.cli import _options as o
-from polymargin.cli._console import show_figures, show_json
-from polymargin.files import ModelInfo, StoredFit, file_kind, read_checkpoint, read_info
+from polymargin.cli._output.terminal import show_figures, show_json
+
+if TYPE_CHECKING:
+    from polymargin.files import ModelInfo, StoredFit
 
 EXAMPLES = """
 [bold]Examples[/]
@@ -34,21 +35,23 @@ def info(
     if model is None:
         show_json(versions()) if json else show_figures("", versions())
         return
-    if file_kind(model) == "checkpoint":
-        facts = _facts_of_checkpoint(read_checkpoint(model))
+    from polymargin.files import StoredFit, describe
+
+    described = describe(model)
+    if isinstance(described, StoredFit):
+        facts = _facts_of_checkpoint(described)
         if json:
             show_json(facts | {"file": str(model)})
         else:
             show_figures(str(model), facts | {"gap": f"{facts['gap']:.2e}"})
         return
-    described = read_info(model)
     if json:
         show_json(_fields(described) | {"file": str(model)})
     else:
         show_figures(str(model), _facts(described))
 
 
-def _fields(described: ModelInfo) -> dict[str, Any]:
+def _fields(described: "ModelInfo") -> dict[str, Any]:
     """All but the history."""
     fields = {name: value for name, value in vars(described).items() if name != "history"}
     fields["parameters"] = {
@@ -58,7 +61,7 @@ def _fields(described: ModelInfo) -> dict[str, Any]:
     return fields
 
 
-def _facts_of_checkpoint(checkpoint: StoredFit) -> dict[str, Any]:
+def _facts_of_checkpoint(checkpoint: "StoredFit") -> dict[str, Any]:
     parameters = checkpoint.parameters
     return {
         "checkpoint": f"of a {checkpoint.estimator}; train --resume goes on from it",
@@ -80,7 +83,9 @@ def _brief(value: Any) -> str:
     return " and ".join(f"{count} × {kind}" for kind, count in kinds.items())
 
 
-def _facts(described: ModelInfo) -> dict[str, Any]:
+def _facts(described: "ModelInfo") -> dict[str, Any]:
+    from polymargin._machines import find_machine
+
     parameters, certificate = described.parameters, described.certificate
     machine = find_machine(parameters["machine"])
     labels = [str(label) for label in described.classes[:_SHOWN]]

@@ -1,20 +1,20 @@
 """``polymargin inspect``."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from polymargin.cli import _options as o
-from polymargin.cli._console import grid, note, show, show_json, shown_warnings
-from polymargin.cli._data import opening
-from polymargin.cli._models import OpenModel, open_model
 from polymargin.cli._option_conflicts import refuse
-from polymargin.cli._outputs import check_target
-from polymargin.cli._writing import writing
+from polymargin.cli._output.files import check_target, writing
+from polymargin.cli._output.terminal import grid, note, show, show_json, shown_warnings
+from polymargin.cli._parsing import parse_shape
 from polymargin.errors import DataError, ModelFileError
-from polymargin.files import data_hash
-from polymargin.readers import Table, read, read_lines
+
+if TYPE_CHECKING:
+    from polymargin.cli._models import OpenModel
+    from polymargin.readers import Table
 
 EXAMPLES = """
 [bold]Examples[/]
@@ -69,13 +69,14 @@ def inspect(
     json: o.JsonOption = False,
 ) -> None:
     """Find suspicious labels and confusable classes; write a report."""
-    from polymargin import inspect as inspection
-
     if report is None:
         for option in _OF_REPORTS:
             refuse(context, option, "goes with --report only")
     check_target(report, model, data, test, texts, names)
-    shape = None if image_shape is None else _parse_shape(image_shape)
+    shape = None if image_shape is None else parse_shape(image_shape)
+    from polymargin import inspect as inspection
+    from polymargin.cli._models import open_model
+
     opened = open_model(model, jobs, file_format)
     if not opened.info.has_duals:
         raise ModelFileError(
@@ -119,8 +120,12 @@ def inspect(
         note(f"report in {report}, {report.stat().st_size / 1e6:.1f} MB")
 
 
-def _check_data(opened: OpenModel, table: Table, model: Path, data: Path, other_data: bool) -> None:
+def _check_data(
+    opened: "OpenModel", table: "Table", model: Path, data: Path, other_data: bool
+) -> None:
     """The model has to be of these rows."""
+    from polymargin.files import data_hash
+
     digest = opened.info.data_hash
     if not other_data and digest is not None and digest != data_hash(table.X, table.y):
         way_out = ""
@@ -131,9 +136,12 @@ def _check_data(opened: OpenModel, table: Table, model: Path, data: Path, other_
         )
 
 
-def _read_texts(path: Path | None, table: Table) -> list[str] | None:
+def _read_texts(path: Path | None, table: "Table") -> list[str] | None:
     if path is None:
         return None
+    from polymargin.cli._data import opening
+    from polymargin.readers import read
+
     with opening(path):
         texts = read(path, format="text")
     if texts.n_rows != table.n_rows:
@@ -142,26 +150,19 @@ def _read_texts(path: Path | None, table: Table) -> list[str] | None:
     return found
 
 
-def _read_names(path: Path | None, table: Table) -> list[str] | None:
+def _read_names(path: Path | None, table: "Table") -> list[str] | None:
     if path is None and table.reading.get("zero_based") is False:  # as the file counts them
         return [f"feature {j + 1}" for j in range(table.X.shape[1])]
     if path is None:
         return None
+    from polymargin.cli._data import opening
+    from polymargin.readers import read_lines
+
     with opening(path):
         return read_lines(path)
 
 
-def _parse_shape(text: str) -> tuple[int, int]:
-    try:
-        height, width = map(int, text.lower().split("x"))
-    except ValueError:
-        height = width = 0
-    if height < 1 or width < 1:
-        raise typer.BadParameter(f"{text!r} is not HxW, as in 28x28", param_hint="--image-shape")
-    return height, width
-
-
-def _table(title: str, frame: Any, table: Table | None) -> Any:
+def _table(title: str, frame: Any, table: "Table | None") -> Any:
     frame = frame.copy()
     if table is not None and table.lines is not None and "row" in frame:
         frame.insert(0, "line", table.lines[frame["row"].to_numpy()])

@@ -3,28 +3,19 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 
 from polymargin.cli import _options as o
-from polymargin.cli._console import grid, show, show_json, shown_warnings
-from polymargin.cli._data import Reading, check_missing, concerning
-from polymargin.cli._figures import check_plot, plot_path
-from polymargin.cli._recipe import (
-    Features,
-    FitOptions,
-    announce,
-    check_parameters,
-    parse_range,
-    transform,
-)
-from polymargin.cli._training_format import format_of_table
-from polymargin.estimators import LinearSVM
-from polymargin.estimators import path as fit_path
-from polymargin.readers import Table
+from polymargin.cli._option_sets import Features, FitOptions, Reading
+from polymargin.cli._output.figures import check_plot, plot_path
+from polymargin.cli._output.terminal import grid, show, show_json, shown_warnings
+from polymargin.cli._parsing import parse_range
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
+
+    from polymargin.readers import Table
 
 EXAMPLES = """
 [bold]Examples[/]
@@ -56,11 +47,18 @@ def path(
     quiet: o.QuietOption = False,
 ) -> None:
     """Train linear models for many values of C, each from the one before."""
+    import numpy as np
+
+    from polymargin.cli._data import concerning, read_to_train
+    from polymargin.cli._recipe import announce, check_parameters, fit_features
+    from polymargin.estimators import LinearSVM
+    from polymargin.estimators import path as fit_path
+
     check_plot(plot, data, test)
     values = parse_Cs(Cs)
     check_parameters(LinearSVM(machine, **fitting.parameters))
-    table = reading.read_to_train(data)
-    steps, X = features.fit(table, data)
+    table = read_to_train(data, reading)
+    steps, X = fit_features(features, table, data)
     X_test, y_test = None, None
     if test is not None:
         X_test, y_test = _read_test(test, table, steps, X.dtype)
@@ -98,9 +96,13 @@ def path(
 
 
 def _read_test(
-    path: Path, table: Table, steps: list[tuple[str, Any]], dtype: "np.dtype[Any]"
+    path: Path, table: "Table", steps: list[tuple[str, Any]], dtype: "np.dtype[Any]"
 ) -> tuple[Any, Any]:
     """Rows to test on, read and made features as those to train on."""
+    from polymargin.cli._data import check_missing, concerning
+    from polymargin.cli._recipe import transform
+    from polymargin.cli._training_format import format_of_table
+
     other = format_of_table(table).read(path)
     if steps and getattr(steps[0][1], "missing", None) == "error":
         check_missing(other, path, "fill it in, or put the mean with --missing mean")
@@ -110,6 +112,8 @@ def _read_test(
 
 def parse_Cs(text: str) -> "NDArray[np.float64]":
     """Numbers with commas, or a range of binary logarithms."""
+    import numpy as np
+
     if ":" in text:
         first, last, step = parse_range(text, "--Cs")
         return 2.0 ** np.arange(first, last + step / 2, step)

@@ -1,15 +1,16 @@
 """``polymargin predict``."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 import typer
 
 from polymargin.cli import _options as o
-from polymargin.cli._console import note, shown_warnings
-from polymargin.cli._models import open_model
-from polymargin.cli._outputs import check_target, escaped, is_standard, text_output
+from polymargin.cli._output.files import check_target, escaped, is_standard, text_output
+from polymargin.cli._output.terminal import note, shown_warnings
+
+if TYPE_CHECKING:
+    import numpy as np
 
 EXAMPLES = """
 [bold]Examples[/]
@@ -48,6 +49,8 @@ def predict(
     """
     if not is_standard(output):
         check_target(output, model, data)
+    from polymargin.cli._models import open_model
+
     opened = open_model(model, jobs, file_format)
     names = [escaped(label) for label in opened.classes]
     n_rows = 0
@@ -67,6 +70,8 @@ def predict(
         note(f"{n_rows:,} labels in {output}")
 
 
-def _number(value: np.floating) -> str:
+def _number(value: "np.floating") -> str:
     """The shortest text that is this number again."""
+    import numpy as np
+
     return np.format_float_positional(value, trim="-") if value == value else "nan"

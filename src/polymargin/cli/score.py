@@ -1,17 +1,21 @@
 """``polymargin score``."""
 
+import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from polymargin.cli import _options as o
-from polymargin.cli._console import grid, show, show_figures, show_json, shown_warnings, warn
-from polymargin.cli._data import labelled
-from polymargin.cli._models import open_model
-from polymargin.readers import parse_labels
+from polymargin.cli._output.terminal import (
+    grid,
+    show,
+    show_figures,
+    show_json,
+    shown_warnings,
+    warn,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -51,15 +55,15 @@ class Counts:
     def of_class(self, label: Any) -> dict[str, Any]:
         """Precision and recall; NaN where the label was never predicted or given."""
         hits = self.correct[label]
-        precision = hits / self.predicted[label] if self.predicted[label] else np.nan
-        recall = hits / self.given[label] if self.given[label] else np.nan
+        precision = hits / self.predicted[label] if self.predicted[label] else math.nan
+        recall = hits / self.given[label] if self.given[label] else math.nan
         total = self.predicted[label] + self.given[label]
         return {
             "label": label,
             "n": self.given[label],
             "precision": precision,
             "recall": recall,
-            "f1": 2 * hits / total if total else np.nan,
+            "f1": 2 * hits / total if total else math.nan,
         }
 
 
@@ -77,6 +81,8 @@ class _Labels:
         if not self._are_numbers:
             return text
         if text not in self._known:
+            from polymargin.readers import parse_labels
+
             self._known[text] = parse_labels([text]).tolist()[0]
         return self._known[text]
 
@@ -89,6 +95,9 @@ def score(
     json: o.JsonOption = False,
 ) -> None:
     """Predict labelled rows and count what is right."""
+    from polymargin.cli._data import labelled
+    from polymargin.cli._models import open_model
+
     opened = open_model(model, jobs, file_format)
     counts, labels = Counts(), _Labels(opened.classes)
     with shown_warnings():
@@ -117,7 +126,7 @@ def score(
         return
     if len(classes) <= _SHOWN:
         show(_table(classes))
-    error = np.sqrt(counts.accuracy * (1 - counts.accuracy) / counts.n)
+    error = math.sqrt(counts.accuracy * (1 - counts.accuracy) / counts.n)
     show_figures(
         "",
         {
@@ -140,7 +149,7 @@ def _order(label: Any) -> tuple[bool, Any]:
 
 def _mean(values: Iterable[float]) -> float:
     finite = [value for value in values if value == value]
-    return float(np.mean(finite)) if finite else np.nan
+    return fmean(finite) if finite else math.nan
 
 
 def _table(classes: list[dict[str, Any]]) -> Any:

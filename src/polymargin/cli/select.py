@@ -2,30 +2,28 @@
 
 import math
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from sklearn.base import clone
 
 from polymargin.cli import _options as o
-from polymargin.cli._console import grid, note, show, show_figures, show_json, shown_warnings
-from polymargin.cli._data import Reading
-from polymargin.cli._exit import Exit
-from polymargin.cli._figures import check_plot, plot_search
+from polymargin.cli._codes import Exit
 from polymargin.cli._option_conflicts import refuse_without_kernel
-from polymargin.cli._outputs import check_target
-from polymargin.cli._recipe import (
-    Features,
-    FitOptions,
-    KernelOptions,
-    announce,
-    assemble,
-    check_parameters,
-    parse_range,
+from polymargin.cli._option_sets import Features, FitOptions, KernelOptions, Reading
+from polymargin.cli._output.figures import check_plot, plot_search
+from polymargin.cli._output.files import check_target, writing
+from polymargin.cli._output.terminal import (
+    grid,
+    note,
+    show,
+    show_figures,
+    show_json,
+    shown_warnings,
 )
-from polymargin.cli._writing import writing
-from polymargin.files import data_hash, save
-from polymargin.model_selection import GridPoint, GridSearch, nested_grid_search
+from polymargin.cli._parsing import parse_range
+
+if TYPE_CHECKING:
+    from polymargin.model_selection import GridPoint, GridSearch
 
 EXAMPLES = """
 [bold]Examples[/]
@@ -66,18 +64,31 @@ def select(
     quiet: o.QuietOption = False,
 ) -> None:
     """Choose machine, C and gamma by cross-validation on nested grids."""
+    from sklearn.base import clone
+
+    from polymargin.cli._data import read_to_train
+    from polymargin.cli._recipe import (
+        announce,
+        assemble,
+        check_parameters,
+        fit_features,
+        make_estimator,
+    )
+    from polymargin.files import data_hash, save
+    from polymargin.model_selection import nested_grid_search
+
     check_target(model, data, plot)
     check_plot(plot, data)
     names = machines.split(",")
     refuse_without_kernel(context, kernel.kernel)
-    svm = kernel.estimator(machine=names[0], n_jobs=reading.jobs, **fitting.parameters)
+    svm = make_estimator(kernel, machine=names[0], n_jobs=reading.jobs, **fitting.parameters)
     for name in names:
         check_parameters(clone(svm).set_params(machine=name))
     axes: dict[str, Any] = {"log2_C": _parse_range(log2_C, "--log2-C")}
     if log2_gamma is not None:
         axes["log2_gamma"] = _parse_range(log2_gamma, "--log2-gamma")
-    table = reading.read_to_train(data)
-    steps, X = features.fit(table, data)
+    table = read_to_train(data, reading)
+    steps, X = fit_features(features, table, data)
     if not quiet:
         announce(table, X)
     with shown_warnings():
@@ -120,7 +131,7 @@ def _parse_range(text: str | None, option: str) -> tuple[float, float, float] | 
     return None if text is None else parse_range(text, option)
 
 
-def _report(search: GridSearch, model: Path | None) -> None:
+def _report(search: "GridSearch", model: Path | None) -> None:
     ranked = sorted(search.points, key=lambda point: (-point.mean_score, point.C))
     rows = [_row(point) for point in ranked[:_SHOWN]]
     show(grid("", ["machine", "C", "gamma", "accuracy", "±"], rows))
@@ -137,7 +148,7 @@ def _report(search: GridSearch, model: Path | None) -> None:
         note(f"model in {model}")
 
 
-def _row(point: GridPoint) -> list[str]:
+def _row(point: "GridPoint") -> list[str]:
     gamma = "" if point.gamma is None else f"2^{math.log2(point.gamma):g}"
     return [
         point.machine,

@@ -1,39 +1,23 @@
 """``polymargin train``."""
 
-import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from polymargin.cli import _options as o
-from polymargin.cli._checkpoints import Resumed
-from polymargin.cli._console import note, show_figures, show_json, shown_warnings, warn
-from polymargin.cli._data import Reading, concerning
-from polymargin.cli._exit import Exit, interrupted
 from polymargin.cli._option_conflicts import (
     is_given,
     refuse_with_stream,
     refuse_without_kernel,
     refuse_without_stream,
 )
-from polymargin.cli._outputs import check_target, is_standard
-from polymargin.cli._recipe import (
-    SVM,
-    Features,
-    FitOptions,
-    KernelOptions,
-    announce,
-    assemble,
-    check_parameters,
-    make_compact,
-)
-from polymargin.cli._stream import Streaming, train_stream
-from polymargin.cli._summary import for_people, summarise
-from polymargin.cli._writing import writing
-from polymargin.files import data_hash, save
-from polymargin.storage import Checkpoint
+from polymargin.cli._option_sets import Features, FitOptions, KernelOptions, Reading, Streaming
+from polymargin.cli._output.files import check_target, is_standard
+
+if TYPE_CHECKING:
+    from polymargin.cli._recipe import SVM
 
 EXAMPLES = """
 [bold]Examples[/]
@@ -97,6 +81,10 @@ def train(
     quiet: o.QuietOption = False,
 ) -> None:
     """Train a model and write it to a file."""
+    from polymargin.cli._checkpoints import Resumed
+    from polymargin.cli._recipe import check_parameters, make_estimator
+    from polymargin.cli._trained import deliver
+
     if is_standard(model):
         raise typer.BadParameter("a model goes to a file, not to standard output")
     check_target(model, data, checkpoint, resume_from)
@@ -106,66 +94,33 @@ def train(
     resumed = None if resume_from is None or streaming.stream else Resumed.read(resume_from)
     if resumed is not None and kernel.kernel is None:
         kernel = replace(kernel, kernel=resumed.kernel)
-    svm = kernel.estimator(
-        machine=machine, C=C, stopping=stopping, n_jobs=reading.jobs, **fitting.parameters
+    svm = make_estimator(
+        kernel, machine=machine, C=C, stopping=stopping, n_jobs=reading.jobs, **fitting.parameters
     )
     if resumed is not None:
         svm = resumed.merge(svm, _parameters_given(context, svm), quiet)
     refuse_without_kernel(context, kernel.kernel)
     check_parameters(svm)
     if streaming.stream:
+        from polymargin.cli._stream import train_on_stream
+
         refuse_with_stream(context)
-        train_stream(data, svm, reading, features, streaming, model, as_json=json, quiet=quiet)
-        return
-    refuse_without_stream(context)
-    table = reading.read_to_train(data)
-    digest = data_hash(table.X, table.y)
-    steps, X = features.fit(table, data)
-    if not quiet:
-        announce(table, X)
-    spent, target = 0.0, checkpoint or resume_from
-    if target is not None:
-        svm.set_params(checkpoint=Checkpoint(target, checkpoint_every))
-    if resumed is not None:
-        spent = resumed.start(svm, data_hash(X, table.y))
-        if not quiet:
-            note(f"resumed after {spent:.0f} s of training")
-    start = time.perf_counter()
-    svm.set_params(verbose=0 if quiet else 1)
-    with shown_warnings(), concerning(data):
-        was_interrupted = _fit(svm, X, table.y)
-    seconds = spent + time.perf_counter() - start
-    svm.set_params(verbose=0, checkpoint=None)
-    make_compact(svm)
-    with writing(model):
-        save(
-            assemble(steps, svm),
-            model,
-            duals="auto" if duals is None else duals,
-            data_hash=digest,
-            reading=table.reading,
+        trained = train_on_stream(data, svm, reading, features, streaming, quiet=quiet)
+    else:
+        from polymargin.cli._in_memory import train_in_memory
+
+        refuse_without_stream(context)
+        trained = train_in_memory(
+            data,
+            svm,
+            reading,
+            features,
+            checkpoint=checkpoint or resume_from,
+            checkpoint_every=checkpoint_every,
+            resumed=resumed,
+            quiet=quiet,
         )
-    summary = summarise(svm, model, X.shape, seconds)
-    if json:
-        show_json(summary)
-    elif not quiet:
-        show_figures(str(model), for_people(summary))
-    if was_interrupted:
-        warn(f"interrupted: {model} holds what was reached")
-        raise typer.Exit(interrupted())
-    if not svm.converged_:
-        raise typer.Exit(Exit.NOT_CONVERGED)
-
-
-def _fit(svm: SVM, X: Any, y: Any) -> bool:
-    """Whether an interrupt ended it, with something reached."""
-    try:
-        svm.fit(X, y)
-    except KeyboardInterrupt:
-        if not hasattr(svm, "classes_"):
-            raise
-        return True
-    return False
+    deliver(trained, model, duals=duals, as_json=json, quiet=quiet)
 
 
 _PARAMETERS = {
@@ -176,7 +131,7 @@ _PARAMETERS = {
 }
 
 
-def _parameters_given(context: typer.Context, svm: SVM) -> list[str]:
+def _parameters_given(context: typer.Context, svm: "SVM") -> list[str]:
     """Those of the estimator that the user named, not those that have a default."""
     given = [_PARAMETERS.get(name, name) for name in context.params if is_given(context, name)]
     return [name for name in given if name in svm.get_params(deep=False)]

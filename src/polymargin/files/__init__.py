@@ -7,17 +7,19 @@
 from polymargin.files._checkpoint import StoredFit, read_checkpoint, resume, write_checkpoint
 from polymargin.files._info import ModelInfo, read_info
 from polymargin.files._liblinear import load_liblinear, save_liblinear
-from polymargin.files._model import file_kind, load, save
+from polymargin.files._model import load, save
 from polymargin.files._onnx import save_onnx
+from polymargin.files._open import describe, load_with_info
 from polymargin.storage import data_hash
 
 __all__ = [
     "ModelInfo",
     "StoredFit",
     "data_hash",
-    "file_kind",
+    "describe",
     "load",
     "load_liblinear",
+    "load_with_info",
     "read_checkpoint",
     "read_info",
     "resume",

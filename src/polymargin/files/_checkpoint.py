@@ -13,6 +13,7 @@ from polymargin.files._estimators import ESTIMATORS, Estimator
 from polymargin.fit import DualState, Past, check_X, make_problem
 from polymargin.storage import (
     Checkpoint,
+    Container,
     Tensors,
     as_checkpoint,
     build,
@@ -208,26 +209,31 @@ def read_checkpoint(path: str | os.PathLike[str]) -> StoredFit:
     See `write_checkpoint`.
     """
     with naming(path):
-        container = read_container(path, verify=True)
-        header = checked_header(container.document, "checkpoint")
-        tensors = Tensors(container.tensors)
-        name = header.text("class")
-        if name not in ESTIMATORS:
-            raise ModelFileError(f"there is no estimator {name!r:.60}")
-        made: LinearSVM | KernelSVM = build(ESTIMATORS[name], header.part("parameters").values)
-        classes = take_labels(tensors, header.text("labels"))
-        state = take_duals(header.part("duals"), tensors.under("duals."), classes)
-        return StoredFit(
-            estimator=name,
-            parameters=_parameters_of(made),
-            machine=state.machine,
-            classes=classes,
-            state=state,
-            seconds=header.finite("seconds"),
-            epochs=header.finite("epochs"),
-            history=take_history(tensors),
-            data_hash=header.text("data_hash", None),
-        )
+        return fit_in(read_container(path))
+
+
+def fit_in(container: Container) -> StoredFit:
+    """The fit that the checkpoint in a container holds."""
+    container.verify()
+    header = checked_header(container.document, "checkpoint")
+    tensors = Tensors(container.tensors)
+    name = header.text("class")
+    if name not in ESTIMATORS:
+        raise ModelFileError(f"there is no estimator {name!r:.60}")
+    made: LinearSVM | KernelSVM = build(ESTIMATORS[name], header.part("parameters").values)
+    classes = take_labels(tensors, header.text("labels"))
+    state = take_duals(header.part("duals"), tensors.under("duals."), classes)
+    return StoredFit(
+        estimator=name,
+        parameters=_parameters_of(made),
+        machine=state.machine,
+        classes=classes,
+        state=state,
+        seconds=header.finite("seconds"),
+        epochs=header.finite("epochs"),
+        history=take_history(tensors),
+        data_hash=header.text("data_hash", None),
+    )
 
 
 def resume(

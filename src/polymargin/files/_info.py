@@ -8,6 +8,7 @@ from polymargin.errors import ModelFileError
 from polymargin.files._estimators import ESTIMATORS
 from polymargin.storage import (
     FLOATS,
+    Container,
     Fields,
     Tensors,
     checked_header,
@@ -119,30 +120,34 @@ def read_info(path: str | os.PathLike[str]) -> ModelInfo:
     ('LinearSVM', 'cs', ['a', 'b'], {'format': 'csv'})
     """
     with naming(path):
-        container = read_container(path, verify=False)
-        header = checked_header(container.document, "model")
-        parts = header.parts("steps")
-        if not parts or parts[-1].text("class") not in ESTIMATORS:
-            raise ModelFileError("the last step is no estimator")
-        last = parts[-1]
-        tensors = Tensors(container.tensors, f"{len(parts) - 1}.")
-        major, minor = header.items("format")
-        reading = None
-        if header.values.get("reading") is not None:
-            reading = header.part("reading").values
-        return ModelInfo(
-            format=(major, minor),
-            version=header.text("version"),
-            estimator=last.text("class"),
-            steps=tuple((part.text("name"), part.text("class")) for part in parts),
-            parameters=decode_parameters(last.part("parameters").values),
-            classes=take_labels(tensors, last.text("labels")),
-            n_features=last.count("n_features", 1),
-            data_hash=header.text("data_hash", None),
-            reading=reading,
-            n_bytes=container.n_bytes,
-            **_training(last, tensors),
-        )
+        return info_in(read_container(path))
+
+
+def info_in(container: Container) -> ModelInfo:
+    """What the model in a container says of itself."""
+    header = checked_header(container.document, "model")
+    parts = header.parts("steps")
+    if not parts or parts[-1].text("class") not in ESTIMATORS:
+        raise ModelFileError("the last step is no estimator")
+    last = parts[-1]
+    tensors = Tensors(container.tensors, f"{len(parts) - 1}.")
+    major, minor = header.items("format")
+    reading = None
+    if header.values.get("reading") is not None:
+        reading = header.part("reading").values
+    return ModelInfo(
+        format=(major, minor),
+        version=header.text("version"),
+        estimator=last.text("class"),
+        steps=tuple((part.text("name"), part.text("class")) for part in parts),
+        parameters=decode_parameters(last.part("parameters").values),
+        classes=take_labels(tensors, last.text("labels")),
+        n_features=last.count("n_features", 1),
+        data_hash=header.text("data_hash", None),
+        reading=reading,
+        n_bytes=container.n_bytes,
+        **_training(last, tensors),
+    )
 
 
 def _training(fields: Fields, tensors: Tensors) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from polymargin.files._estimators import ESTIMATORS, Estimator, put_estimator, t
 from polymargin.files._steps import check_widths, put_step, take_step
 from polymargin.storage import (
     Arrays,
+    Container,
     Fields,
     Tensors,
     checked_header,
@@ -124,27 +125,15 @@ def load(path: str | os.PathLike[str], *, verify: bool = True) -> Estimator | Pi
     See `save`.
     """
     with naming(path):
-        container = read_container(path, verify=verify)
-        header = checked_header(container.document, "model")
-        tensors = Tensors(container.tensors, trusted=not verify)
-        return take_model(header, tensors)
+        return model_in(read_container(path), verify=verify)
 
 
-def file_kind(path: str | os.PathLike[str]) -> str:
-    """What a file of polymargin is: "model" or "checkpoint".
-
-    Parameters
-    ----------
-    path : path-like
-        The file.
-
-    Returns
-    -------
-    kind : str
-    """
-    with naming(path):
-        kind: str = Fields(read_container(path, verify=False).document).text("kind")
-        return kind
+def model_in(container: Container, *, verify: bool = True) -> Any:
+    """The model that a container holds; `verify` as in `load`."""
+    if verify:
+        container.verify()
+    header = checked_header(container.document, "model")
+    return take_model(header, Tensors(container.tensors, trusted=not verify))
 
 
 def take_model(header: Fields, tensors: Tensors) -> Any:

@@ -9,7 +9,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from polymargin._atomic import replacing
-from polymargin._versions import version_of
+from polymargin._versions import own_version
 from polymargin.errors import require
 from polymargin.estimators import KernelSVM, LinearSVM
 from polymargin.files._affine import exported_steps
@@ -91,7 +91,7 @@ def save_onnx(model: LinearSVM | KernelSVM | Pipeline, path: str | os.PathLike[s
         opset_imports=[helper.make_opsetid("", _OPSET)],
         ir_version=_IR_VERSION,
         producer_name="polymargin",
-        producer_version=version_of("polymargin") or "0+unknown",
+        producer_version=own_version(),
     )
     onnx.checker.check_model(made)
     content = made.SerializeToString(deterministic=True)

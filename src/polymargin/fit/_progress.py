@@ -5,9 +5,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple, Protocol
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
 
 class Check(NamedTuple):
     """One record of the history."""
@@ -48,6 +45,9 @@ def open_display(verbose: int, title: str, tol: float) -> Iterator[Display]:
 
 @contextmanager
 def _bar(title: str, tol: float) -> Iterator[Display]:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
     progress = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -71,6 +71,8 @@ def _bar(title: str, tol: float) -> Iterator[Display]:
 
 
 def _line_printer(title: str) -> Display:
+    from rich.console import Console
+
     console = Console(stderr=True, highlight=False, soft_wrap=True)
 
     def show(check: Check) -> None:

@@ -6,8 +6,6 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
-import zstandard
-
 from polymargin.errors import DataError
 
 __all__ = ["PACKINGS", "find_packing", "unpack"]
@@ -25,7 +23,7 @@ _ZSTD_WINDOW = 1 << 27  # bytes; as the zstd command allows by default
 _ZSTD_STEP = 1 << 11  # bytes of input at a time: its output has no limit of its own
 _SKIPPABLE = tuple(bytes([0x50 + i, 0x2A, 0x4D, 0x18]) for i in range(16))
 
-_DAMAGE = (zlib.error, lzma.LZMAError, zstandard.ZstdError, EOFError, OSError, ValueError)
+_DAMAGE = (zlib.error, lzma.LZMAError, EOFError, OSError, ValueError)
 
 
 class _Unpacker(Protocol):
@@ -63,6 +61,9 @@ class _Zstd:
     """A frame, fed in steps so small that what one of them unpacks to is bounded."""
 
     def __init__(self) -> None:
+        import zstandard
+
+        self._damage = zstandard.ZstdError
         decompressor = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW)
         self._frame = decompressor.decompressobj()
         self._waiting = b""
@@ -87,7 +88,10 @@ class _Zstd:
         while size < max_length and not self.needs_input and not self._frame.eof:
             step = self._waiting[self._position : self._position + _ZSTD_STEP]
             self._position += len(step)
-            pieces.append(self._frame.decompress(step))
+            try:
+                pieces.append(self._frame.decompress(step))
+            except self._damage as error:
+                raise ValueError(str(error)) from error
             size += len(pieces[-1])
         return b"".join(pieces)
 

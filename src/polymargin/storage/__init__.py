@@ -20,7 +20,7 @@ from polymargin.storage._fields import FLOATS, Fields, Tensors, write_number
 from polymargin.storage._fits import write_fit
 from polymargin.storage._json import write_json
 from polymargin.storage._parameters import build, decode_parameters, encode_parameters
-from polymargin.storage._safetensors import naming, read_container
+from polymargin.storage._safetensors import Container, naming, read_container
 from polymargin.storage._training import (
     AUTO_BYTES,
     duals_bytes,
@@ -40,6 +40,7 @@ __all__ = [
     "Arrays",
     "Checkpoint",
     "CheckpointWriter",
+    "Container",
     "Fields",
     "Tensors",
     "as_checkpoint",

@@ -3,7 +3,7 @@
 import os
 from typing import Any
 
-from polymargin._versions import version_of
+from polymargin._versions import own_version
 from polymargin.errors import ModelFileError
 from polymargin.storage._arrays import Arrays
 from polymargin.storage._fields import Fields
@@ -19,7 +19,7 @@ def write_document(
     first = {
         "kind": kind,
         "format": list(FORMAT),
-        "version": version_of("polymargin") or "0+unknown",
+        "version": own_version(),
     }
     write_container(path, first | document, arrays)
 

@@ -44,7 +44,13 @@ class Container:
 
     document: dict[str, Any]
     tensors: dict[str, "NDArray[Any]"]  # read-only, mapped
+    directory: dict[str, Any]  # of the tensors, as the file has it
     n_bytes: int
+
+    def verify(self) -> None:
+        """Compare the bytes of the tensors with their digest, for which all are read."""
+        if self.document.get("tensors") != _digest(self.directory, self.tensors):
+            raise ModelFileError("the arrays were altered: their digest does not match")
 
 
 @contextmanager
@@ -88,11 +94,8 @@ def write_container(
             file.write(_bytes_of(stored[name]))
 
 
-def read_container(path: str | os.PathLike[str], *, verify: bool) -> Container:
-    """Map a file and check all that can be wrong with its form.
-
-    `verify` compares the bytes of the tensors with their digest, for which all are read.
-    """
+def read_container(path: str | os.PathLike[str]) -> Container:
+    """Map a file and check all that can be wrong with its form."""
     memory = _map(path)
     header, start = _read_header(memory)
     metadata = header.pop(_METADATA, None)
@@ -109,9 +112,7 @@ def read_container(path: str | os.PathLike[str], *, verify: bool) -> Container:
     for name, (dtype, shape, first, _) in directory.items():
         count = math.prod(shape)
         tensors[name] = np.frombuffer(memory, dtype, count, start + first).reshape(shape)
-    if verify and document.get("tensors") != _digest(header, tensors):
-        raise ModelFileError("the arrays were altered: their digest does not match")
-    return Container(document, tensors, len(memory))
+    return Container(document, tensors, header, len(memory))
 
 
 def _storable(tensor: "NDArray[Any]") -> "NDArray[Any]":

@@ -29,6 +29,7 @@ def fit_stream(
     certify: bool = True,
     scratch: str | Path | None = None,
     on_batch: Callable[[int, int], None] | None = None,
+    keep_stream: bool = True,
 ) -> LinearSVM:
     """Fit a linear machine to batches of rows, of which one is in memory at a time.
 
@@ -65,6 +66,9 @@ def fit_stream(
     on_batch : callable, default=None
         Called with the pass, counted from 0, and the rows it has seen so far. The pass that
         certifies has the number `passes`.
+    keep_stream : bool, default=True
+        Whether `partial_fit` can go on after one pass, which takes the memory of the weights once
+        more, also in a file of the model.
 
     Returns
     -------
@@ -91,7 +95,11 @@ def fit_stream(
     validate_parameters(model)
     run = _Run(model, batches, classes, on_batch)
     if passes == 1:
-        run.visit_once()
+        try:
+            run.visit_once()
+        finally:
+            if not keep_stream:
+                run.engine.close()
         return model
     with DualScratch(len(run.engine.classes), np.dtype(np.float64), scratch) as kept:
         try:

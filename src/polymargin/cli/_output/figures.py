@@ -1,16 +1,16 @@
-"""Pictures that commands draw."""
+"""Pictures: which can be drawn, and files of them."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from polymargin._atomic import replacing
-from polymargin.cli._outputs import check_target
-from polymargin.cli._writing import writing
+from polymargin.cli._output.files import check_target, writing
 from polymargin.errors import require
-from polymargin.inspect import ACCENT, INK, MUTED, new_figure, quiet
-from polymargin.model_selection import GridSearch
+
+if TYPE_CHECKING:
+    from polymargin.model_selection import GridSearch
 
 
 def check_plot(path: Path | None, *inputs: Path | None) -> None:
@@ -27,7 +27,7 @@ def check_plot(path: Path | None, *inputs: Path | None) -> None:
         )
 
 
-def plot_search(search: GridSearch, path: Path) -> None:
+def plot_search(search: "GridSearch", path: Path) -> None:
     """The accuracy of each machine over the grid."""
     figure = require("matplotlib.figure", extra="plot", purpose="Plots").Figure(
         figsize=(5.2 * len(search.machines), 4.4), dpi=160, layout="constrained"
@@ -40,6 +40,8 @@ def plot_search(search: GridSearch, path: Path) -> None:
 
 def plot_path(records: list[dict[str, Any]], machine: str, path: Path) -> None:
     """Accuracy over C."""
+    from polymargin.inspect import ACCENT, INK, MUTED, new_figure, quiet
+
     figure, axes = new_figure(7.2, 4.4)
     Cs = [record["C"] for record in records]
     shown = {

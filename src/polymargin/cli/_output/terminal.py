@@ -1,32 +1,47 @@
-"""What the commands show: results on standard output, all else on standard error.
+"""What goes to the terminal: results on standard output, all else on standard error.
 
 Labels and names of files come from outside: they are shown as they are, never read as markup.
 """
 
 import io
 import json
+import math
 import os
 import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from rich import box
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+from polymargin.cli._output.files import writing
 
-from polymargin.cli._writing import writing
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
 
 _LONGEST = 40  # characters of a cell
 _IN_A_PIPE = 160  # columns; Rich would take 80 and cut tables
 
-_is_pipe = not (sys.stdout is not None and sys.stdout.isatty()) and "COLUMNS" not in os.environ
-out = Console(highlight=False, markup=False, emoji=False, width=_IN_A_PIPE if _is_pipe else None)
-err = Console(stderr=True, highlight=False, soft_wrap=True)
+
+@cache
+def out() -> "Console":
+    """Standard output."""
+    from rich.console import Console
+
+    is_pipe = not sys.stdout.isatty() and "COLUMNS" not in os.environ
+    width = _IN_A_PIPE if is_pipe else None
+    return Console(highlight=False, markup=False, emoji=False, width=width)
+
+
+@cache
+def err() -> "Console":
+    """Standard error."""
+    from rich.console import Console
+
+    return Console(stderr=True, highlight=False, soft_wrap=True)
 
 
 def prepare_streams() -> None:
@@ -39,24 +54,32 @@ def prepare_streams() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def plain(text: str) -> Text:
+def plain(text: str) -> "Text":
     """Text without a meaning, its control characters escaped."""
+    from rich.text import Text
+
     return Text("".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text))
 
 
 def complain(message: str) -> None:
     """An error, in one paragraph."""
-    err.print(Text.assemble(("error:", "bold red"), " ", plain(message)))
+    _tell(message, "error:", "bold red")
 
 
 def note(message: str) -> None:
     """Something to know that is no result."""
-    err.print(Text.assemble(plain(message), style="dim"))
+    err().print(plain(message), style="dim")
 
 
 def warn(message: str) -> None:
     """Something that may be wrong."""
-    err.print(Text.assemble(("warning:", "bold yellow"), " ", plain(message)))
+    _tell(message, "warning:", "bold yellow")
+
+
+def _tell(message: str, what: str, style: str) -> None:
+    from rich.text import Text
+
+    err().print(Text.assemble((what, style), " ", plain(message)))
 
 
 @contextmanager
@@ -79,19 +102,23 @@ def shown_warnings() -> Iterator[list[str]]:
 
 def show_figures(title: str, rows: dict[str, Any]) -> None:
     """Names and values, one a line."""
+    from rich.table import Table
+
     table = Table(box=None, show_header=False)
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in rows.items():
         table.add_row(name, plain(str(value)))
-    with writing("standard output"):
-        if title:
-            out.print(plain(title), style="italic", soft_wrap=True)
-        out.print(table)
+    if title:
+        show(plain(title), style="italic", soft_wrap=True)
+    show(table)
 
 
-def grid(title: str, columns: list[str], rows: list[list[str]], text_columns: int = 1) -> Table:
+def grid(title: str, columns: list[str], rows: list[list[str]], text_columns: int = 1) -> "Table":
     """A table, the first columns of text, all others of numbers, which are never cut."""
+    from rich import box
+    from rich.table import Table
+
     table = Table(title=plain(title), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     for number, name in enumerate(columns):
         is_text = number < text_columns
@@ -117,10 +144,10 @@ def _width(column: int, rows: list[list[str]]) -> int:
     return max((len(_cut(row[column])) for row in rows), default=0)
 
 
-def show(table: Table) -> None:
+def show(content: "Table | Text | str", **layout: Any) -> None:
     """A result for people."""
     with writing("standard output"):
-        out.print(table)
+        out().print(content, **layout)
 
 
 def show_json(value: Any) -> None:
@@ -132,14 +159,12 @@ def show_json(value: Any) -> None:
 
 def _plain(value: Any) -> Any:
     """Arrays as lists, NumPy's numbers as Python's."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
-    if isinstance(value, np.ndarray):
-        return _plain(value.tolist())
-    if isinstance(value, np.generic):
-        return _plain(value.item())
-    if isinstance(value, float) and not np.isfinite(value):
+    if isinstance(value, float) and not math.isfinite(value):
         return None
     return value

@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
 
 from polymargin._atomic import replacing
-from polymargin.cli._packing import packed_output
+from polymargin.cli._output.files import packed_output
 from polymargin.errors import DataError
 
 if TYPE_CHECKING:

@@ -1,0 +1,127 @@
+"""Options that several commands share, by what they concern: a field an option."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from polymargin.cli import _options as o
+from polymargin.cli._parsing import parse_ngrams
+
+_STREAMS = "Files larger than memory"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a file of labelled rows is read."""
+
+    file_format: o.FormatOption = None
+    label: o.LabelOption = None
+    label_kind: o.LabelKindOption = None
+    header: o.HeaderOption = None
+    delimiter: o.DelimiterOption = None
+    n_features: o.NFeaturesOption = None
+    zero_based: o.ZeroBasedOption = None
+    jobs: o.JobsOption = 1
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What `readers.read` takes."""
+        return {
+            "format": self.file_format,
+            "label": self.label,
+            "label_kind": self.label_kind,
+            "header": "auto" if self.header is None else self.header,
+            "delimiter": self.delimiter,
+            "n_features": self.n_features,
+            "zero_based": "auto" if self.zero_based is None else self.zero_based,
+            "n_jobs": self.jobs,
+        }
+
+
+@dataclass(frozen=True)
+class Features:
+    """How rows become numbers."""
+
+    scale: o.ScaleOption = "none"
+    precision: o.PrecisionOption = "float64"
+    missing: o.MissingOption = "error"
+    text_features: o.TextOption = "tfidf"
+    analyzer: o.AnalyzerOption = "word"
+    ngrams: o.NgramsOption = "1"
+    hash_bits: o.HashBitsOption = 18
+
+    def __post_init__(self) -> None:
+        parse_ngrams(self.ngrams)
+
+
+@dataclass(frozen=True)
+class FitOptions:
+    """How a machine is fitted, linear or not."""
+
+    intercept: o.InterceptOption = None
+    balanced: o.ClassWeightOption = False
+    tol: o.TolOption = 1e-3
+    max_iter: o.MaxIterOption = None
+    block_solver: o.BlockSolverOption = "auto"
+    seed: o.SeedOption = 0
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Of an estimator; those that are None are left to its defaults."""
+        chosen = {
+            "fit_intercept": self.intercept,
+            "class_weight": "balanced" if self.balanced else None,
+            "tol": self.tol,
+            "max_iter": self.max_iter,
+            "block_solver": self.block_solver,
+            "random_state": self.seed,
+        }
+        return {name: value for name, value in chosen.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class KernelOptions:
+    """The kernel, if any, and what solves machines of either kind."""
+
+    kernel: o.KernelOption = None
+    gamma: o.GammaOption = "scale"
+    degree: o.DegreeOption = 3
+    coef0: o.Coef0Option = 0.0
+    cache_size: o.CacheOption = 1024
+    solver: o.SolverOption = "auto"
+
+
+@dataclass(frozen=True)
+class Streaming:
+    """Whether and how a file is read as a stream."""
+
+    stream: Annotated[
+        bool,
+        typer.Option(
+            "--stream", help="Keep no more than a buffer in memory.", rich_help_panel=_STREAMS
+        ),
+    ] = False
+    passes: Annotated[
+        int, typer.Option(min=1, help="Times DATA is read.", rich_help_panel=_STREAMS)
+    ] = 1
+    batch: Annotated[
+        int, typer.Option(min=1, metavar="ROWS", help="The buffer.", rich_help_panel=_STREAMS)
+    ] = 8192
+    classes: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,...",
+            help="All labels, or a file with one a line. Without it DATA is read once more first.",
+            rich_help_panel=_STREAMS,
+        ),
+    ] = None
+    scratch: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="For the dual variables between passes.",
+            rich_help_panel=_STREAMS,
+        ),
+    ] = None

@@ -1,0 +1,57 @@
+"""Values of options that are small languages of their own."""
+
+import math
+
+import typer
+
+_FAR = 1000  # binary logarithms beyond this are no numbers
+
+
+def parse_ngrams(text: str) -> tuple[int, int]:
+    """``1-4`` or ``2``."""
+    low, _, high = text.partition("-")
+    try:
+        pair = int(low), int(high or low)
+    except ValueError:
+        raise typer.BadParameter(
+            f"{text!r} is not LOW-HIGH, as in 1-4", param_hint="--ngrams"
+        ) from None
+    if not 1 <= pair[0] <= pair[1]:
+        raise typer.BadParameter(f"{text!r}: 1 <= LOW <= HIGH is needed", param_hint="--ngrams")
+    return pair
+
+
+def parse_range(text: str, option: str) -> tuple[float, float, float]:
+    """``FIRST:LAST:STEP``, of binary logarithms."""
+    try:
+        first, last, step = map(float, text.split(":"))
+    except ValueError:
+        first = last = step = math.nan
+    if not (-_FAR <= first <= last <= _FAR and 0 < step < math.inf):
+        raise typer.BadParameter(
+            f"{text!r} is not FIRST:LAST:STEP, as in -6:6:2", param_hint=option
+        )
+    return first, last, step
+
+
+def parse_gamma(text: str) -> float | str:
+    """A number, "scale" or "auto"."""
+    if text in ("scale", "auto"):
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter(
+            f"{text!r} is neither a number nor scale nor auto", param_hint="--gamma"
+        ) from None
+
+
+def parse_shape(text: str) -> tuple[int, int]:
+    """``HxW``, of images."""
+    try:
+        height, width = map(int, text.lower().split("x"))
+    except ValueError:
+        height = width = 0
+    if height < 1 or width < 1:
+        raise typer.BadParameter(f"{text!r} is not HxW, as in 28x28", param_hint="--image-shape")
+    return height, width
