@@ -2,6 +2,7 @@
 
 from dataclasses import is_dataclass
 from pathlib import Path
+from pkgutil import iter_modules
 
 import pytest
 
@@ -23,6 +24,15 @@ def test_namespaces() -> None:
     assert set(solvers.__all__) == OUTER_LOOPS
     assert set(block_solvers.__all__) == OF_BLOCKS
     assert set(polymargin.__all__) == (OUTER_LOOPS ^ OF_BLOCKS) | OTHERS
+
+
+def test_modules_without_an_underscore_are_attributes_but_for_the_programs() -> None:
+    modules = {module.name for module in iter_modules(polymargin.__path__)}
+    public = {name for name in modules if not name.startswith("_")} - {"cli", "demo"}
+    assert public <= set(dir(polymargin))
+    assert {getattr(polymargin, name).__name__ for name in public} == {
+        f"polymargin.{name}" for name in public
+    }
 
 
 @pytest.mark.parametrize("module", [polymargin, solvers, block_solvers])
