@@ -217,8 +217,7 @@ def test_kkt_rule(machine: str, blobs: tuple[Any, Any]) -> None:
 FIT_ALL = """
 import json, sys
 import numpy as np
-from polymargin import LinearSVM
-from polymargin._simd import core
+from polymargin import LinearSVM, core
 
 with np.load(sys.argv[1]) as file:
     X, y = file["X"], file["y"]
