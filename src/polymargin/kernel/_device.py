@@ -65,8 +65,8 @@ class Device(Protocol):
         ...
 
     def recompute_cost(self, n_active: int) -> float:
-        """What a part of so many examples costs for each kernel value that it leaves no memory for.
+        """What a kernel value costs anew that gave way to a part of so many examples.
 
-        1 is to add a multiple of it to scores; 0 where all rows stay.
+        1 is to add a multiple of a value to scores; 0 where all rows stay.
         """
         ...
