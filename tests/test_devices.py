@@ -12,8 +12,9 @@ from numpy_device import NumpyDevice
 from polymargin import Blocks, core
 from polymargin.core import WorkingSetSolver
 from polymargin.fit import Interrupts
+from polymargin.kernel._goal import Goal
 from polymargin.kernel._problem import KernelProblem
-from polymargin.kernel._working_sets import Goal, WorkingSets
+from polymargin.kernel._working_sets import WorkingSets
 
 DTYPES = (np.float32, np.float64)
 # No row fits, some do, all do.

@@ -16,7 +16,8 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import LinearSVC
 
 from polymargin import Blocks, KernelSVM, LinearSVM
-from polymargin.kernel._working_sets import Goal, WorkingSets
+from polymargin.kernel._goal import Goal
+from polymargin.kernel._working_sets import WorkingSets
 
 on_every_device = pytest.mark.usefixtures("device")
 

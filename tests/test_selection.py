@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from polymargin.kernel._choice import Rest, Selection
+from polymargin.kernel._round import Rest, Selection
 
 
 @pytest.mark.parametrize("n", [1, 3, 4])

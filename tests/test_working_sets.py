@@ -14,7 +14,8 @@ from polymargin.fit._interrupts import Interrupts
 from polymargin.fit._progress import Check
 from polymargin.kernel import _working_sets
 from polymargin.kernel._device import Checked
-from polymargin.kernel._working_sets import FitProgress, Goal, WorkingSets, _Stall
+from polymargin.kernel._goal import FitProgress, Goal
+from polymargin.kernel._working_sets import WorkingSets, _Stall
 
 Floats = NDArray[np.float64]
 

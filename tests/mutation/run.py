@@ -42,8 +42,8 @@ class Subject:
 
 
 SUBJECTS = {
-    "selection": Subject(("kernel/_choice.py",), ("selection",)),
-    "working_sets": Subject(("kernel/_working_sets.py",), ("working_sets",)),
+    "selection": Subject(("kernel/_round.py",), ("selection",)),
+    "working_sets": Subject(("kernel/_working_sets.py", "kernel/_goal.py"), ("working_sets",)),
     "streams": Subject(
         ("streams/_fit.py", "fit/_stream.py"),
         ("stream", "stream_passes"),

@@ -2,9 +2,9 @@
 
 from polymargin.kernel._fit import IndefiniteKernelWarning, KernelOutcome, train_kernel
 from polymargin.kernel._functions import Kernel, Points, PrecomputedKernel, as_array
+from polymargin.kernel._goal import Goal
 from polymargin.kernel._make import KERNELS, find_gamma, has_gamma, make_kernel
 from polymargin.kernel._named import NAMED_KERNELS, NamedKernel
-from polymargin.kernel._working_sets import Goal
 
 __all__ = [
     "KERNELS",

@@ -6,8 +6,8 @@ import numpy as np
 
 from polymargin import core
 from polymargin.fit import Check, Interrupts
+from polymargin.kernel._goal import FitProgress, Goal
 from polymargin.kernel._indefinite import find_negative
-from polymargin.kernel._working_sets import FitProgress, Goal
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

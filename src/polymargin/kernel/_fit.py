@@ -21,10 +21,11 @@ from polymargin.fit import (
 )
 from polymargin.kernel._active import ActiveExamples
 from polymargin.kernel._decomposition import Decomposer, KernelRows
+from polymargin.kernel._goal import FitProgress, Goal
 from polymargin.kernel._indefinite import negative_part
 from polymargin.kernel._problem import KernelProblem
 from polymargin.kernel._processor import Processor
-from polymargin.kernel._working_sets import FitProgress, Goal, WorkingSets
+from polymargin.kernel._working_sets import WorkingSets
 from polymargin.solvers import Blocks, Decomposition
 
 if TYPE_CHECKING:

@@ -9,14 +9,13 @@ brought back before the end.
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from polymargin import core
 from polymargin.fit import RECORD, Check, Interrupts
-from polymargin.kernel._choice import Rest, Selection
+from polymargin.kernel._goal import FitProgress, Goal
+from polymargin.kernel._round import Rest, Selection
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,34 +24,6 @@ if TYPE_CHECKING:
     from polymargin.fit import ProblemKeeper
     from polymargin.kernel._active import ActiveExamples
     from polymargin.solvers import Blocks
-
-
-@dataclass(frozen=True)
-class Goal:
-    """When a fit ends."""
-
-    tol: float
-    max_iter: int  # passes over the data, counted by visits
-    by_gap: bool  # else by the largest KKT violation
-
-
-@dataclass
-class FitProgress:
-    """How far a fit has come."""
-
-    primal: float = np.inf
-    dual: float = -np.inf
-    violation: float = np.inf
-    visits: int = 0
-    rounds: int = 0
-    converged: bool = False
-    negative: float | None = None  # eigenvalue that shows the kernel to be indefinite
-    history: list[Check] = field(default_factory=list)
-
-    @property
-    def gap(self) -> float:
-        """Relative duality gap; NaN with an indefinite kernel, whose objectives bound nothing."""
-        return core.relative_gap(self.primal, self.dual) if self.negative is None else np.nan
 
 
 class WorkingSets:
@@ -146,7 +117,8 @@ class WorkingSets:
         progress = self.progress
         found = self._examples.check()
         progress.primal, progress.dual, progress.violation = found[2:]
-        progress.converged = self._reached()
+        # What those set aside add to the gap is seen when they are back.
+        progress.converged = self._goal.reached(progress, 0.9 if self._is_shrunk else 1.0)
         progress.history.append(
             Check(
                 epoch=progress.visits / self._n,
@@ -158,7 +130,7 @@ class WorkingSets:
                 active=len(found.violations),
             )
         )
-        by_gaps = self._is_by_gap and progress.rounds % 4 == 3
+        by_gaps = self._goal.uses_gap(progress) and progress.rounds % 4 == 3
         return found.gaps if by_gaps else found.violations
 
     def _shrink(self, gains: "NDArray[np.float64]") -> "NDArray[np.float64]":
@@ -190,7 +162,7 @@ class WorkingSets:
         """
         fraction, passes = self._options.fraction, self._options.passes
         if len(working) == len(gains):
-            distance = self.progress.gap if self._is_by_gap else self.progress.violation
+            distance = self._goal.distance(self.progress)
             enough = 0.3 * self._goal.tol / distance if distance > 0 else 0.0
             return min(fraction, enough), max(passes, min(1000, 200_000 // len(working)))
         inside = float(gains[working].sum())
@@ -198,15 +170,6 @@ class WorkingSets:
         if inside == 0:  # what max_iter has left of it has nothing to gain
             return fraction, passes
         return min(max(fraction, 0.1 * others / inside), 0.9), passes
-
-    def _reached(self) -> bool:
-        # What those set aside add to the gap is seen when they are back.
-        tol = self._goal.tol * (0.9 if self._is_shrunk else 1)
-        return (self.progress.gap if self._is_by_gap else self.progress.violation) <= tol
-
-    @property
-    def _is_by_gap(self) -> bool:
-        return self._goal.by_gap and self.progress.negative is None
 
     def _find_negative(self, working: "NDArray[np.int64]") -> float | None:
         """The smallest eigenvalue of part of a working set, if it cannot be due to rounding."""

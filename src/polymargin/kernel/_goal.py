@@ -1,0 +1,48 @@
+"""When a kernel fit ends, and how far it has come."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from polymargin import core
+from polymargin.fit import Check
+
+
+@dataclass(frozen=True)
+class Goal:
+    """When a fit ends."""
+
+    tol: float
+    max_iter: int  # passes over the data, counted by visits
+    by_gap: bool  # else by the largest KKT violation
+
+    def reached(self, progress: "FitProgress", share: float = 1.0) -> bool:
+        """Whether the distance is at most this share of the tolerance."""
+        return self.distance(progress) <= share * self.tol
+
+    def distance(self, progress: "FitProgress") -> float:
+        """What the tolerance bounds; without a gap that means anything, the violation."""
+        return progress.gap if self.uses_gap(progress) else progress.violation
+
+    def uses_gap(self, progress: "FitProgress") -> bool:
+        """Whether the gap decides: not with an indefinite kernel."""
+        return self.by_gap and progress.negative is None
+
+
+@dataclass
+class FitProgress:
+    """How far a fit has come."""
+
+    primal: float = np.inf
+    dual: float = -np.inf
+    violation: float = np.inf
+    visits: int = 0
+    rounds: int = 0
+    converged: bool = False
+    negative: float | None = None  # eigenvalue that shows the kernel to be indefinite
+    history: list[Check] = field(default_factory=list)
+
+    @property
+    def gap(self) -> float:
+        """Relative duality gap; NaN with an indefinite kernel, whose objectives bound nothing."""
+        return core.relative_gap(self.primal, self.dual) if self.negative is None else np.nan
