@@ -88,7 +88,7 @@ inline ClippedSums clipped_sums(const T* z, std::size_t size, T shift, T upper) 
 template <class T>
 inline ClippedSums clipped_sums(const Block<T>& block, T shift) {
     ClippedSums total = clipped_sums(block.z, block.size, shift, block.upper);
-    if (block.group.count) {
+    if (block.group.count) [[unlikely]] {
         const T value = block.group.z - shift;
         total.sum += block.group.count * double(std::clamp(value, T(0), block.upper));
         if (value > 0 && value < block.upper) total.free += block.group.count;

@@ -45,7 +45,7 @@ State prepare(Prepared<T>& x, T threshold) {
         state.stable &= std::max(-z, z - most_b) > threshold;
         return moved;
     };
-    if (x.group.count) {
+    if (x.group.count) [[unlikely]] {
         const T count = T(x.group.count), g = x.group_gradient();
         block.group.z = g + block.group.b;
         block.total += count * block.group.b;
