@@ -136,7 +136,8 @@ struct Prepared {
                 .own_change = relative ? -sum.value() : next_own - beta_own,
                 .beta_own = next_own,
                 .beta_group = group.beta};
-        if (group.count) [[unlikely]] move_group(value(block.group.z - shift, bound, top));
+        if (group.count) [[unlikely]]
+            move_group(value(block.group.z - shift, bound, top));
     }
 
     void move_group(T next) {
