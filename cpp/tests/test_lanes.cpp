@@ -1,7 +1,4 @@
 // Classes dealt to several holders: each knows its own, together they certify the whole.
-#include <map>
-#include <mutex>
-
 #include "polymargin/parallel.hpp"
 #include "synthetic.hpp"
 
