@@ -170,6 +170,29 @@ def test_inspect_writes_a_report(model: Path, tmp_path: Path) -> None:
     assert names_in(tmp_path) == {"report.html"}
 
 
+def test_inspect_scores_and_fits_once_for_tables_and_report(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from polymargin import LinearSVM
+
+    rows_scored, fits = [], []
+    score, fit = LinearSVM.class_scores, LinearSVM.fit
+
+    def count_rows(self: LinearSVM, X: Any) -> Any:
+        rows_scored.append(X.shape[0])
+        return score(self, X)
+
+    def count_fits(self: LinearSVM, *data: Any) -> Any:
+        fits.append(self)
+        return fit(self, *data)
+
+    monkeypatch.setattr(LinearSVM, "class_scores", count_rows)
+    monkeypatch.setattr(LinearSVM, "fit", count_fits)
+    done("inspect", model, SATIMAGE, "--by", "held-out", "--report", tmp_path / "report.html")
+    assert len(fits) == 5
+    assert sum(rows_scored) == 2 * 4435  # by the model, and each row by one that had not seen it
+
+
 def test_inspect_refuses_other_rows(model: Path) -> None:
     pytest.importorskip("pandas")
     result = run("inspect", model, SATIMAGE_TEST)

@@ -87,13 +87,13 @@ def inspect(
     other = None if test is None else opened.files.read(test, jobs)
     shown_texts, feature_names = _read_texts(texts, table), _read_names(names, table)
     with shown_warnings():
-        rows = (opened.model, table.X, table.y)
-        suspects = inspection.suspicious_labels(*rows, by=by, max_rows=top)
-        pairs = inspection.confusable_pairs(*rows, max_rows=top)
+        examined = inspection.Examined(opened.model, table.X, table.y)
+        suspects = inspection.suspect_table(examined, by, top)
+        pairs = inspection.pair_table(examined, None, top)
         if report is not None:
             with writing(report):
-                inspection.report(
-                    *rows,
+                inspection.write_report(
+                    examined,
                     report,
                     X_test=None if other is None else other.X,
                     y_test=None if other is None else other.y,

@@ -6,8 +6,9 @@ import numpy as np
 from scipy import sparse
 
 from polymargin.errors import require
+from polymargin.inspect._examined import Examined
 from polymargin.inspect._subject import Scored, Subject, find_subject, score_rows
-from polymargin.inspect._taus import Taus, make_taus
+from polymargin.inspect._taus import Taus
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -148,17 +149,18 @@ def confusable_pairs(
     >>> sorted(pairs.loc[:1, "label"].tolist())
     [1, 2]
     """
-    pandas = require("pandas", extra="inspect", purpose="tables")
-    subject = find_subject(model)
-    rows = subject.rows(X)
-    scored = score_rows(subject, rows, y)
-    taus = None
-    if subject.has_duals:
-        taus = make_taus(subject, rows, y, scored.own, sample_weight)
+    examined = Examined(model, X, y, sample_weight)
     tested = None
     if X_test is not None:
-        tested = score_rows(subject, subject.rows(X_test), y_test)
-    return pandas.DataFrame(pair_columns(subject, scored, taus, tested, max_rows))
+        tested = score_rows(examined.subject, examined.subject.rows(X_test), y_test)
+    return pair_table(examined, tested, max_rows)
+
+
+def pair_table(examined: Examined, tested: Scored | None, max_rows: int | None) -> Any:
+    pandas = require("pandas", extra="inspect", purpose="tables")
+    return pandas.DataFrame(
+        pair_columns(examined.subject, examined.scored, examined.taus_if_any, tested, max_rows)
+    )
 
 
 def pair_columns(

@@ -15,8 +15,8 @@ from polymargin.inspect._drawing import (
     quiet,
     show_label,
 )
+from polymargin.inspect._examined import Examined
 from polymargin.inspect._subject import Scored, find_subject, score_rows
-from polymargin.inspect._taus import make_taus
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -163,14 +163,10 @@ def plot_pairs(model: Any, X: Any, y: Any, *, n: int = 15, sample_weight: Any = 
     -------
     figure : matplotlib.figure.Figure
     """
-    subject = find_subject(model)
-    rows = subject.rows(X)
-    scored = score_rows(subject, rows, y)
-    taus = None
-    if subject.has_duals:
-        taus = make_taus(subject, rows, y, scored.own, sample_weight)
-    pairs = pair_columns(subject, scored, taus, None, n)
-    return draw_pairs(pairs)
+    examined = Examined(model, X, y, sample_weight)
+    return draw_pairs(
+        pair_columns(examined.subject, examined.scored, examined.taus_if_any, None, n)
+    )
 
 
 def draw_pairs(pairs: dict[str, Any]) -> "Figure":

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from polymargin.errors import require
-from polymargin.inspect._held_out import score_held_out
-from polymargin.inspect._subject import Scored, Subject, find_subject, score_rows
-from polymargin.inspect._taus import Taus, eta_texts, make_taus
+from polymargin.inspect._examined import Examined
+from polymargin.inspect._subject import Scored, Subject
+from polymargin.inspect._taus import Taus, eta_texts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -82,13 +82,11 @@ def support_patterns(
     (83, '2: 1.00')
     """
     pandas = require("pandas", extra="inspect", purpose="tables")
-    subject = find_subject(model)
-    rows = subject.rows(X)
-    scored = score_rows(subject, rows, y)
-    taus = make_taus(subject, rows, y, scored.own, sample_weight)
+    examined = Examined(model, X, y, sample_weight)
+    scored, taus = examined.scored, examined.taus
     order = rank(taus.norm, scored)
     order = order[taus.is_support[order]][:max_rows]
-    return pandas.DataFrame(pattern_columns(subject, scored, taus, order))
+    return pandas.DataFrame(pattern_columns(examined.subject, scored, taus, order))
 
 
 def pattern_columns(
@@ -155,17 +153,21 @@ def suspicious_labels(
     >>> int(suspect["row"]), int(suspect["suggested"])
     (7, 0)
     """
+    return suspect_table(Examined(model, X, y, sample_weight), by, max_rows)
+
+
+def suspect_table(examined: Examined, by: str | None, max_rows: int | None) -> Any:
     pandas = require("pandas", extra="inspect", purpose="tables")
-    subject = find_subject(model)
-    by = check_ranking(by, subject)
-    rows = subject.rows(X)
-    if by == "held-out":
-        scored = score_held_out(subject, rows, y, sample_weight)
-    else:
-        scored = score_rows(subject, rows, y)
-    taus = make_taus(subject, rows, y, scored.own, sample_weight) if by == "tau" else None
+    by = check_ranking(by, examined.subject)
+    scored = judge(examined, by)
+    taus = examined.taus if by == "tau" else None
     order = suspects(scored, taus)[:max_rows]
-    return pandas.DataFrame(suspect_columns(subject, scored, taus, order))
+    return pandas.DataFrame(suspect_columns(examined.subject, scored, taus, order))
+
+
+def judge(examined: Examined, by: Ranking) -> Scored:
+    """The scores that suspicious labels are told by."""
+    return examined.held_out if by == "held-out" else examined.scored
 
 
 def check_ranking(by: str | None, subject: Subject) -> Ranking:

@@ -15,10 +15,11 @@ from polymargin.inspect._drawing import (
     show_label,
     show_picture,
 )
+from polymargin.inspect._examined import Examined
 from polymargin.inspect._features import check_linear, find_names, largest_weights, weights_of
 from polymargin.inspect._patterns import rank
-from polymargin.inspect._subject import Subject, find_subject, score_rows, take_row
-from polymargin.inspect._taus import eta_texts, make_taus
+from polymargin.inspect._subject import Subject, find_subject, take_row
+from polymargin.inspect._taus import eta_texts
 from polymargin.inspect._text import visible
 
 if TYPE_CHECKING:
@@ -132,11 +133,10 @@ def plot_patterns(
     -------
     figure : matplotlib.figure.Figure
     """
-    subject = find_subject(model)
-    rows = subject.rows(X)
+    examined = Examined(model, X, y, sample_weight)
+    subject, rows = examined.subject, examined.rows
     check_image_shape(image_shape, rows.shape[1])
-    scored = score_rows(subject, rows, y)
-    taus = make_taus(subject, rows, y, scored.own, sample_weight)
+    scored, taus = examined.scored, examined.taus
     order = rank(taus.norm, scored)
     order = order[taus.is_support[order]][:n]
     columns = min(5, max(len(order), 1))

@@ -6,6 +6,7 @@ from typing import Any
 
 from polymargin._atomic import replacing
 from polymargin.errors import require
+from polymargin.inspect._examined import Examined
 from polymargin.inspect._patterns import Ranking
 from polymargin.inspect._report_data import gather_findings
 from polymargin.inspect._report_page import make_page
@@ -78,6 +79,33 @@ def report(
     ...     os.path.getsize(path) > 10_000
     True
     """
+    write_report(
+        Examined(model, X, y, sample_weight),
+        path,
+        X_test=X_test,
+        y_test=y_test,
+        texts=texts,
+        image_shape=image_shape,
+        feature_names=feature_names,
+        lines=lines,
+        by=by,
+        title=title,
+        max_patterns=max_patterns,
+        n_features=n_features,
+    )
+
+
+def write_report(
+    examined: Examined,
+    path: str | os.PathLike[str],
+    *,
+    X_test: Any = None,
+    y_test: Any = None,
+    title: str | None = None,
+    max_patterns: int = 200,
+    n_features: int = 10,
+    **shown: Any,
+) -> None:
     for package in ("matplotlib", "jinja2", "PIL"):
         require(package, extra="inspect", purpose="reports")
     if max_patterns < 1:
@@ -85,19 +113,12 @@ def report(
     if (X_test is None) != (y_test is None):
         raise ValueError("X_test and y_test go together; one of them is missing")
     data = gather_findings(
-        model,
-        X,
-        y,
+        examined,
         X_test=X_test,
         y_test=y_test,
-        texts=texts,
-        image_shape=image_shape,
-        feature_names=feature_names,
-        lines=lines,
-        sample_weight=sample_weight,
-        by=by,
         max_patterns=max_patterns,
         n_features=n_features,
+        **shown,
     )
     page = render(make_page(title, data))
     with replacing(path, "wb") as file:

@@ -7,20 +7,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
+from polymargin.inspect._examined import Examined
 from polymargin.inspect._features import Names, find_names
-from polymargin.inspect._held_out import score_held_out
-from polymargin.inspect._patterns import Ranking, check_ranking, rank, suspects
+from polymargin.inspect._patterns import Ranking, check_ranking, judge, rank, suspects
 from polymargin.inspect._pictures import check_image_shape
 from polymargin.inspect._subject import (
     Scored,
     Subject,
     as_texts,
-    find_subject,
     is_columns,
     score_rows,
     take_row,
 )
-from polymargin.inspect._taus import Taus, make_taus
+from polymargin.inspect._taus import Taus
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -94,9 +93,7 @@ class ReportData:
 
 
 def gather_findings(
-    model: Any,
-    X: Any,
-    y: Any,
+    examined: Examined,
     *,
     X_test: Any,
     y_test: Any,
@@ -104,24 +101,13 @@ def gather_findings(
     image_shape: tuple[int, int] | None,
     feature_names: Sequence[str] | None,
     lines: Any,
-    sample_weight: Any,
     by: Ranking | None,
     max_patterns: int,
     n_features: int,
 ) -> ReportData:
-    subject = find_subject(model)
-    rows = subject.rows(X)
-    if sparse.issparse(rows):
-        rows = sparse.csr_array(rows)
-    scored = score_rows(subject, rows, y)
+    subject, rows, X = examined.subject, examined.rows, examined.X
     by = check_ranking(by, subject)
-    judged = scored
-    if by == "held-out":
-        judged = score_held_out(subject, rows, y, sample_weight)
-    taus = None
-    if subject.has_duals:
-        taus = make_taus(subject, rows, y, scored.own, sample_weight)
-    elif by == "tau":
+    if by == "tau" and not subject.has_duals:
         raise ValueError("by='tau' needs dual variables, which the model does not have")
     if image_shape is not None:
         check_image_shape(image_shape, rows.shape[1])
@@ -134,10 +120,10 @@ def gather_findings(
         subject=subject,
         X=X if is_columns(X) else None,
         rows=rows,
-        y=np.asarray(y),
-        scored=scored,
-        judged=judged,
-        taus=taus,
+        y=np.asarray(examined.y),
+        scored=examined.scored,
+        judged=judge(examined, by),
+        taus=examined.taus_if_any,
         by=by,
         tested=None if X_test is None else score_rows(subject, subject.rows(X_test), y_test),
         y_test=None if y_test is None else np.asarray(y_test),
