@@ -151,7 +151,7 @@ $(STAMPS)/fuzz: $(STAMPS)/package $(STAMPS)/extra-test
 
 .PHONY: python-tests
 python-tests: $(STAMPS)/package $(STAMPS)/extra-test browser  ## tests of the Python package, doctests included
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses=$(JOBS) --dist=worksteal
 
 # A few minutes: not part of `make test`.
 .PHONY: sklearn-versions
