@@ -67,7 +67,7 @@ def take_kernel(model: KernelSVM, fields: Fields, tensors: Tensors) -> None:
     most = d if pairwise else 2**62
     if n_sv and (support[0] < 0 or support[-1] >= most or np.any(support[1:] <= support[:-1])):
         raise ModelFileError("tensor 'support' is not an ascending selection of the examples")
-    if model.n_support_.min() < 0 or sum(model.n_support_.tolist()) != n_sv:
+    if np.min(model.n_support_) < 0 or sum(model.n_support_.tolist()) != n_sv:
         raise ModelFileError(f"tensor 'n_support' does not add up to {n_sv} support vectors")
     if not pairwise:
         match fields.text("support_vectors"):

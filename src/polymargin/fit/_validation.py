@@ -134,7 +134,7 @@ def _check_norms(
 def check_bounds(upper: "NDArray[np.float64]", dtype: "np.dtype[Any]") -> None:
     """Refuse bounds C_i that the type cannot compute with."""
     low, high = _UPPER_BOUNDS[dtype]
-    least, most = float(upper.min()), float(upper.max())
+    least, most = float(np.min(upper)), float(np.max(upper))
     if most > high or least < low:
         value, word, remedy = (most, "large", "Lower") if most > high else (least, "small", "Raise")
         raise ValueError(
@@ -176,7 +176,7 @@ def apply_class_weight(
         per_class = _weights_from_dict(class_weight, classes, classes if known is None else known)
     else:  # "balanced", with weighted counts: weight 2 is the row twice
         totals = np.bincount(labels, weights=sample_weight)
-        present = np.count_nonzero(totals)
+        present = int(np.count_nonzero(totals))
         per_class = np.zeros(len(classes))
         np.divide(totals.sum() / max(present, 1), totals, out=per_class, where=totals > 0)
     return sample_weight * per_class[labels]

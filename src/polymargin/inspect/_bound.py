@@ -179,7 +179,7 @@ def _norm(subject: Subject, rows: Any) -> float:
     products = _weight_products(subject, rows)
     squares = np.diag(products)
     distances = squares[:, None] + squares - 2 * products
-    return math.sqrt(max(float(distances.max()), 0.0))
+    return math.sqrt(max(float(np.max(distances)), 0.0))
 
 
 def _weight_products(subject: Subject, rows: Any) -> "NDArray[np.float64]":
@@ -200,7 +200,7 @@ def _radius(subject: Subject, rows: Any) -> float:
     """Largest norm of a row in feature space."""
     svm = subject.svm
     if subject.is_linear:
-        return math.sqrt(float(as_rows(rows).squared_norms().max()) + bool(svm.fit_intercept))
+        return math.sqrt(float(np.max(as_rows(rows).squared_norms())) + bool(svm.fit_intercept))
     kernel = svm._kernel
     if subject.is_precomputed:
         kernel = PrecomputedKernel(rows, bias=bool(svm.fit_intercept))

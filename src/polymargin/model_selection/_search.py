@@ -371,7 +371,7 @@ def _make_folds(
 
 def _check_counts(y: "NDArray[Any]", n_folds: int) -> None:
     classes, counts = np.unique(y, return_counts=True)
-    rarest = int(counts.argmin())
+    rarest = int(np.argmin(counts))
     if counts[rarest] < n_folds:
         label = classes.tolist()[rarest]
         raise ValueError(

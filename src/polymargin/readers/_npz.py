@@ -247,7 +247,7 @@ def _to_labels(values: NDArray[Any], kind: str | None, path: str) -> NDArray[Any
         raise DataError(f"the labels have {values.ndim} dimensions instead of 1", path=path)
     if values.dtype.kind in "iub":
         if values.dtype.kind == "u" and len(values) and values.max() > np.iinfo(np.int64).max:
-            raise complain(int(values.argmax()), "the label is too large for 64 bits")
+            raise complain(int(np.argmax(values)), "the label is too large for 64 bits")
         return settle_labels(values.astype(np.int64), kind, complain)
     if values.dtype.kind == "f":
         numbers = values.astype(np.float64)
