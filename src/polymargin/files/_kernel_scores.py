@@ -107,6 +107,7 @@ _PARAMETERS: dict[str, tuple[Callable[[Any], Any], Callable[[Fields, str], Any]]
     "coef0": (float, Fields.finite),
     "degree": (int, lambda fields, name: fields.count(name, 0, 2**31 - 1)),
     "dense": (bool, Fields.flag),
+    "in_double": (bool, lambda fields, name: name in fields and fields.flag(name)),
 }
 
 

@@ -29,8 +29,9 @@ def save_onnx(model: LinearSVM | KernelSVM | Pipeline, path: str | os.PathLike[s
 
     The graph takes ``X`` of shape (n, d) in the precision of the model. It gives ``label`` of
     shape (n,), int64 or text, and ``scores`` of shape (n, k), the `class_scores`. Steps of a
-    pipeline can be scalers and `Normalizer`. The Laplacian kernel takes memory for n times the
-    entries of all support vectors: pass few rows at a time.
+    pipeline can be scalers and `Normalizer`. The Laplacian kernel, and the radial one of rows
+    whose distances are taken in double, take memory for n times the entries of all support
+    vectors: pass few rows at a time.
 
     Parameters
     ----------

@@ -1,5 +1,6 @@
 """Kernel functions, and the loops that train kernel machines."""
 
+from polymargin.kernel._digits import LostDigitsWarning
 from polymargin.kernel._fit import IndefiniteKernelWarning, KernelOutcome, train_kernel
 from polymargin.kernel._functions import Kernel, Points, PrecomputedKernel, as_array
 from polymargin.kernel._goal import Goal
@@ -13,6 +14,7 @@ __all__ = [
     "IndefiniteKernelWarning",
     "Kernel",
     "KernelOutcome",
+    "LostDigitsWarning",
     "NamedKernel",
     "Points",
     "PrecomputedKernel",

@@ -19,7 +19,8 @@ class Points:
     """Rows as a kernel reads them, with what it needs to know of each."""
 
     X: Any  # C-contiguous array or canonical CSR
-    norms: "NDArray[Any]"  # |x|^2, where the kernel asks for it
+    norms: "NDArray[Any]"  # |x|^2, where the kernel asks for it, in the precision of its values
+    wide_norms: "NDArray[np.float64] | None" = None  # in double, where X is and values are not
 
     def __len__(self) -> int:
         return int(self.X.shape[0])
@@ -34,7 +35,8 @@ class Points:
         return float(self.X.nnz if sparse.issparse(self.X) else self.X.size) / max(len(self), 1)
 
     def __getitem__(self, rows: Any) -> "Points":
-        return Points(self.X[rows], self.norms[rows])
+        wide = None if self.wide_norms is None else self.wide_norms[rows]
+        return Points(self.X[rows], self.norms[rows], wide)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -28,8 +28,12 @@ def make_kernel(
     degree: int,
     coef0: float,
     bias: bool,
+    any_gamma: bool = False,
 ) -> Kernel:
-    """The kernel meant by the parameters of an estimator on these weighted rows."""
+    """The kernel meant by the parameters of an estimator on these weighted rows.
+
+    With `any_gamma` it serves for every gamma in place of its own, and nothing is said of digits.
+    """
     if callable(name):
         return CallableKernel(name, bias=bias)
     if name == "precomputed":
@@ -39,7 +43,7 @@ def make_kernel(
     for parameter in ("gamma", "coef0"):
         if abs(given[parameter]) > float(np.finfo(X.dtype).max):
             raise ValueError(f"{parameter}={given[parameter]:g} is beyond the range of {X.dtype}.")
-    return NAMED_KERNELS[name].of_rows(X, given, bias)
+    return NAMED_KERNELS[name].of_rows(X, given, bias, any_gamma)
 
 
 def find_gamma(gamma: Any, X: Any, weight: "NDArray[np.float64]") -> float:

@@ -64,6 +64,7 @@ class Pairs:
             degree=estimator.degree,
             coef0=estimator.coef0,
             bias=False,
+            any_gamma=True,
         )
         points = kernel.prepare(X)
         if isinstance(kernel, PrecomputedKernel):

@@ -21,7 +21,7 @@ from polymargin._sklearn import validate_parameters
 from polymargin._threads import blas_threads, count_threads
 from polymargin.estimators import KernelSVM, LinearSVM
 from polymargin.fit import check_sample_weight, check_X, make_problem
-from polymargin.kernel import IndefiniteKernelWarning, has_gamma
+from polymargin.kernel import IndefiniteKernelWarning, LostDigitsWarning, has_gamma
 from polymargin.model_selection._axes import Axis, make_axis
 from polymargin.model_selection._fits import (
     Chain,
@@ -167,6 +167,7 @@ def nested_grid_search(
         # One at the end says it for all.
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", IndefiniteKernelWarning)
+        warnings.simplefilter("ignore", LostDigitsWarning)
         fits = _make_fits(estimator, data, grid.n_gammas, n_threads, float(matrix_size))
         for level in range(int(refinements) + 1):
             planned = grid.plan(level)
