@@ -67,8 +67,8 @@ def _sparse_spread(X: Any) -> float:
     mean = np.bincount(columns, values, minlength=d) / n
     values -= mean[columns]
     n_zeros = n - np.bincount(columns, minlength=d)
-    total: float = values @ values + n_zeros @ mean**2
-    return 2 * total / n
+    total = values @ values + n_zeros @ mean**2
+    return 2 * float(total) / float(n)
 
 
 def epsilon(dtype: Any) -> float:
