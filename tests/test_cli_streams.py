@@ -163,11 +163,15 @@ def test_sorted_rows_are_told(tmp_path: Path) -> None:
     rows = np.random.default_rng(0).normal(size=(300, 2))
     labels = np.sort(np.arange(300) % 3)
     data = write_svmlight(tmp_path / "sorted.svm", rows, labels)
-    result = done("train", data, "--stream", "-o", tmp_path / "m.safetensors")
-    assert "warning: the rows seem to be sorted by class" in result.err
+    options = ("--stream", "-o", tmp_path / "m.safetensors")
+    assert "warning" not in done("train", data, *options).err
+    result = done("train", data, *options, "--shuffle-size", 0)
+    assert "warning: The rows come in runs of the same label" in result.err
+    assert "99% of the 300 rows" in result.err
+    assert "predict 33%" in result.err
     assert "convert --shuffle" in result.err
     done("convert", data, tmp_path / "mixed.svm", "--shuffle")
-    result = done("train", tmp_path / "mixed.svm", "--stream", "-o", tmp_path / "m.safetensors")
+    result = done("train", tmp_path / "mixed.svm", *options, "--shuffle-size", 0)
     assert "warning" not in result.err
 
 
@@ -206,9 +210,11 @@ def test_scaling_is_learnt_in_a_pass_of_its_own(
 
 def test_rows_in_runs_of_one_class_are_noticed(tmp_path: Path) -> None:
     out = tmp_path / "m.safetensors"
-    assert "sorted by class" in done("train", SATIMAGE, "--stream", "-o", out).err
-    done("convert", SATIMAGE, tmp_path / "shuffled.svm", "--shuffle")
-    assert "sorted" not in done("train", tmp_path / "shuffled.svm", "--stream", "-o", out).err
+    options = ("--stream", "-C", 0.1, "-o", out)
+    assert "in runs" in done("train", SATIMAGE, *options, "--shuffle-size", 0).err
+    in_order = done("score", out, SATIMAGE, "--json").json["accuracy"]
+    assert "in runs" not in done("train", SATIMAGE, *options).err
+    assert done("score", out, SATIMAGE, "--json").json["accuracy"] > in_order + 0.1
 
 
 def test_a_stream_is_summed_up_as_any_training(tmp_path: Path) -> None:

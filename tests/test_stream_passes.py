@@ -125,7 +125,8 @@ def test_one_pass_is_partial_fit(machine: str, blobs: tuple[Any, Any]) -> None:
     by_batches = LinearSVM(machine, C=0.1, random_state=0)
     for X_part, y_part in in_batches(X, y)():
         by_batches.partial_fit(X_part, y_part, classes=np.unique(y))
-    model = fit_stream(LinearSVM(machine, C=0.1, random_state=0), in_batches(X, y), np.unique(y))
+    model = LinearSVM(machine, C=0.1, random_state=0)
+    fit_stream(model, in_batches(X, y), np.unique(y), shuffle_size=0)
     np.testing.assert_array_equal(model.coef_, by_batches.coef_)
     assert not hasattr(model, "dual_gap_")
     assert model.n_samples_seen_ == len(y)
@@ -166,7 +167,14 @@ def test_a_pass_that_keeps_no_stream(blobs: tuple[Any, Any], is_interrupted: boo
             raise KeyboardInterrupt
 
     with suppress(KeyboardInterrupt):
-        fit_stream(model, in_batches(X, y), np.unique(y), on_batch=stop, keep_stream=False)
+        fit_stream(
+            model,
+            in_batches(X, y),
+            np.unique(y),
+            on_batch=stop,
+            keep_stream=False,
+            shuffle_size=0,
+        )
     np.testing.assert_array_equal(model.coef_, kept.coef_)
     assert model.n_samples_seen_ == n
     np.testing.assert_array_equal(model.partial_fit(X[:9], y[:9]).coef_, fresh.coef_)
@@ -182,7 +190,7 @@ def test_an_interrupted_pass_goes_on(machine: str, blobs: tuple[Any, Any]) -> No
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        fit_stream(model, in_batches(X, y), np.unique(y), on_batch=stop)
+        fit_stream(model, in_batches(X, y), np.unique(y), on_batch=stop, shuffle_size=0)
     np.testing.assert_array_equal(model.coef_, whole.coef_)
     model.partial_fit(X[34:], y[34:])
     assert model.n_samples_seen_ == len(y)
@@ -229,20 +237,22 @@ def test_batches_do_not_matter(blobs: tuple[Any, Any]) -> None:
 
 def test_a_file_that_changes_between_passes_is_noticed(blobs: tuple[Any, Any]) -> None:
     X, y = blobs
-    sizes = iter([len(y), len(y) - 5])
+    sizes = iter([0])
 
     def shrinking() -> Iterator[tuple[Any, Any]]:
         n = next(sizes)
         yield from in_batches(X[:n], y[:n])()
 
-    with pytest.raises(DataError, match="has changed"):
-        fit_stream(LinearSVM(), shrinking, np.unique(y), passes=2)
+    for shuffle_size in (0, 1e-3, 64):
+        sizes = iter([len(y), len(y) - 5])
+        with pytest.raises(DataError, match="has changed"):
+            fit_stream(LinearSVM(), shrinking, np.unique(y), passes=2, shuffle_size=shuffle_size)
     sizes = iter([len(y), len(y) - len(y) % 17])
     with pytest.raises(DataError, match="fewer rows"):
-        fit_stream(LinearSVM(), shrinking, np.unique(y), passes=2)
+        fit_stream(LinearSVM(), shrinking, np.unique(y), passes=2, shuffle_size=0)
     sizes = iter([len(y), len(y), len(y) - len(y) % 17])
     with pytest.raises(DataError, match="fewer rows"):
-        fit_stream(LinearSVM(), shrinking, np.unique(y), passes=2)
+        fit_stream(LinearSVM(), shrinking, np.unique(y), passes=2, shuffle_size=0)
 
 
 @pytest.mark.parametrize(
@@ -275,6 +285,7 @@ def test_every_batch_is_told_of(passes: int, blobs: tuple[Any, Any]) -> None:
         np.unique(y),
         passes=passes,
         on_batch=lambda *given: told.append(given),
+        shuffle_size=0,
     )
     n_read = passes if passes == 1 else passes + 1
     assert told == [(number, seen) for number in range(n_read) for seen in (25, 50, 60)]
@@ -296,7 +307,7 @@ def test_an_interrupt_leaves_what_was_reached(blobs: tuple[Any, Any]) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        fit_stream(model, in_batches(X, y), np.unique(y), passes=5, on_batch=stop)
+        fit_stream(model, in_batches(X, y), np.unique(y), passes=5, on_batch=stop, shuffle_size=0)
     assert model.predict(X).shape == y.shape
     assert model.n_samples_seen_ == len(y) + 17
     assert model.n_iter_ == 1
@@ -368,7 +379,7 @@ def batches():
         y = random.integers(10, size=2000)
         yield random.normal(size=(2000, 20)) + 0.1 * y[:, None], y
 
-fit_stream(LinearSVM(C=1.0), batches, range(10), passes=2)
+fit_stream(LinearSVM(C=1.0), batches, range(10), passes=2, shuffle_size=2)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 

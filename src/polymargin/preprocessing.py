@@ -10,6 +10,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.utils.sparsefuncs import min_max_axis
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from polymargin._attempt import unchanged_on_failure
 from polymargin._sklearn import StrOptions, fit_context
 from polymargin.errors import DataError
 
@@ -81,8 +82,7 @@ class Scaler(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         -------
         self : Scaler
         """
-        self.__dict__.pop("_seen", None)
-        return self._learn(X)
+        return self._learn(X, None)
 
     @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any = None) -> "Self":
@@ -99,11 +99,15 @@ class Scaler(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         -------
         self : Scaler
         """
-        return self._learn(X)
+        return self._learn(X, getattr(self, "_seen", None))
 
-    def _learn(self, X: Any) -> "Self":
-        before: _Seen | None = getattr(self, "_seen", None)
-        X = validate_data(self, X, accept_sparse="csr", dtype=_FLOATS, reset=before is None)
+    def _learn(self, X: Any, before: "_Seen | None") -> "Self":
+        with unchanged_on_failure(self):
+            X = validate_data(self, X, accept_sparse="csr", dtype=_FLOATS, reset=before is None)
+            self._count(X, before)
+        return self
+
+    def _count(self, X: Any, before: "_Seen | None") -> None:
         seen = _Seen(self.kind) if before is None else deepcopy(before)  # for errors leave it alone
         if seen.kind != self.kind:
             raise ValueError(
@@ -129,7 +133,6 @@ class Scaler(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self._seen = seen
         self.offset_: NDArray[np.float64] = offset
         self.factor_: NDArray[np.float64] = factor
-        return self
 
     def transform(self, X: Any) -> Any:
         """Scale rows.
@@ -261,13 +264,14 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         -------
         self : ColumnEncoder
         """
-        self.names_ = tuple(X.names)
-        self.categories_ = [_categories(values) for values in X.values]
-        self.means_ = np.array([_mean(values) for values in X.values])
-        names: list[str] = []
-        for name, categories in zip(self.names_, self.categories_, strict=True):
-            names += [name] if categories is None else [f"{name}={value}" for value in categories]
-        self.feature_names_out_ = np.array(names, dtype=object)
+        with unchanged_on_failure(self):
+            self.names_ = tuple(X.names)
+            self.categories_ = [_categories(values) for values in X.values]
+            self.means_ = np.array([_mean(values) for values in X.values])
+            names: list[str] = []
+            for name, values in zip(self.names_, self.categories_, strict=True):
+                names += [name] if values is None else [f"{name}={value}" for value in values]
+            self.feature_names_out_ = np.array(names, dtype=object)
         return self
 
     @property

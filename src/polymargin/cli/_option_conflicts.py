@@ -53,5 +53,5 @@ def refuse_with_stream(context: typer.Context) -> None:
 
 def refuse_without_stream(context: typer.Context) -> None:
     """What only a stream has."""
-    for option in ("passes", "batch", "classes", "scratch"):
+    for option in ("passes", "batch", "classes", "shuffle_size", "scratch"):
         refuse(context, option, "goes with --stream only")

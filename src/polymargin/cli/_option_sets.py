@@ -117,6 +117,15 @@ class Streaming:
             rich_help_panel=_STREAMS,
         ),
     ] = None
+    shuffle_size: Annotated[
+        float,
+        typer.Option(
+            metavar="MIB",
+            min=0.0,
+            help="Rows to shuffle in on the way, after --seed; 0 keeps the order of DATA.",
+            rich_help_panel=_STREAMS,
+        ),
+    ] = 64.0
     scratch: Annotated[
         Path | None,
         typer.Option(

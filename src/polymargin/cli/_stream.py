@@ -20,7 +20,7 @@ from polymargin.cli._data import (
 )
 from polymargin.cli._option_sets import Features, Reading, Streaming
 from polymargin.cli._output.files import OutputError, writing
-from polymargin.cli._output.terminal import err, note, shown_warnings, warn
+from polymargin.cli._output.terminal import err, note, shown_warnings
 from polymargin.cli._recipe import SVM, make_steps, transform
 from polymargin.cli._trained import Trained, is_interrupted
 from polymargin.errors import DataError
@@ -73,11 +73,6 @@ def train_on_stream(
             if not described:
                 described.update(table.reading)
                 steps.extend(_first_steps(features, table, path))
-                if _is_sorted(y):
-                    warn(
-                        "the rows seem to be sorted by class, which spoils what few passes learn: "
-                        "shuffle them with polymargin convert --shuffle"
-                    )
             with concerning(path):
                 fitted = [step for step in steps if not _is_learning(step[1])]
                 yield transform(fitted, table.X, np.dtype(np.float64)), y
@@ -96,6 +91,7 @@ def train_on_stream(
                 scratch=options.scratch,
                 on_batch=on_batch,
                 keep_stream=False,
+                shuffle_size=options.shuffle_size,
             ),
         )
     return Trained(
@@ -194,14 +190,6 @@ def _first_steps(features: Features, table: Table, path: Path) -> list[tuple[str
             )
         steps[0][1].fit(table.X)
     return steps
-
-
-def _is_sorted(y: Any) -> bool:
-    """Whether a row has the label of the row before far more often than by chance."""
-    shares = np.unique(y, return_counts=True)[1] / len(y)
-    same = float(np.mean(y[1:] == y[:-1])) if len(y) > 100 else 0.0
-    by_chance = float(np.sum(shares**2))
-    return bool(len(shares) == 1 and len(y) > 1000) or bool(same > (1 + by_chance) / 2)
 
 
 @contextmanager

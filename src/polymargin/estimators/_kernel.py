@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from polymargin._attempt import Attempt, unchanged_on_failure
 from polymargin._sklearn import Interval, StrOptions, fit_context
 from polymargin._threads import blas_threads, count_threads
 from polymargin.block_solvers import BLOCK_SOLVERS, BlockSolver
@@ -21,10 +21,12 @@ from polymargin.fit import (
     Past,
     Problem,
     ProblemKeeper,
+    RandomSource,
     as_rows,
     check_finite,
     check_sample_weight,
     check_X,
+    draw_seed,
     find_start,
     make_problem,
     warn_not_converged,
@@ -107,8 +109,9 @@ class KernelSVM(BaseSVM):
         Whether to start from the dual variables of the last fit, cut to the new `C`. The rows
         have to be the same; another shape, machine, dtype or other labels start cold with a
         warning.
-    random_state : int, RandomState or None, default=None
-        Seed of the order in which examples are visited.
+    random_state : int, RandomState, Generator or None, default=None
+        Source of the order in which examples are visited: a seed, or one of NumPy's generators, of
+        which each fit takes one number. A generator in the same state gives the same fit.
     verbose : int, default=0
         1 shows a progress bar, 2 or more prints a line for each check of the gap.
     checkpoint : path-like or Checkpoint, default=None
@@ -182,7 +185,7 @@ class KernelSVM(BaseSVM):
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "n_jobs": [Integral, None],
         "warm_start": ["boolean"],
-        "random_state": ["random_state"],
+        "random_state": ["random_state", np.random.Generator],
         "verbose": ["verbose"],
         "checkpoint": [str, os.PathLike, Checkpoint, None],
     }
@@ -206,7 +209,7 @@ class KernelSVM(BaseSVM):
         class_weight: dict[Any, float] | str | None = None,
         n_jobs: int | None = None,
         warm_start: bool = False,
-        random_state: int | np.random.RandomState | None = None,
+        random_state: RandomSource = None,
         verbose: int = 0,
         checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
     ) -> None:
@@ -244,7 +247,8 @@ class KernelSVM(BaseSVM):
 
         Rows of weight zero are removed before `classes_` is determined. An interrupt (Ctrl-C)
         sets all attributes to what was reached and then raises `KeyboardInterrupt`; before the
-        first check, and when it is repeated after a second, it leaves them as they were.
+        first check, and when it is repeated after a second, it leaves them as they were; so does a
+        fit that fails.
 
         Parameters
         ----------
@@ -259,24 +263,25 @@ class KernelSVM(BaseSVM):
         -------
         self : KernelSVM
         """
-        n_threads = count_threads(self.n_jobs)
-        pairwise = self.kernel == "precomputed"
-        choose(self)  # what does not fit is refused before any work
-        X, y = check_X(self, X, y)
-        check_classification_targets(y)
-        problem = make_problem(X, y, self._upper(X, y, sample_weight), pairwise=pairwise)
-        weight = check_sample_weight(sample_weight, X)
-        kernel = make_kernel(
-            self.kernel,
-            problem.X,
-            weight if problem.kept is None else weight[problem.kept],
-            gamma=self.gamma,
-            degree=self.degree,
-            coef0=self.coef0,
-            bias=bool(self.fit_intercept),
-        )
-        with blas_threads(n_threads):
-            self._train(problem, kernel, X, y, sample_weight, n_threads)
+        with unchanged_on_failure(self) as attempt:
+            n_threads = count_threads(self.n_jobs)
+            pairwise = self.kernel == "precomputed"
+            choose(self)  # what does not fit is refused before any work
+            X, y = check_X(self, X, y)
+            check_classification_targets(y)
+            problem = make_problem(X, y, self._upper(X, y, sample_weight), pairwise=pairwise)
+            weight = check_sample_weight(sample_weight, X)
+            kernel = make_kernel(
+                self.kernel,
+                problem.X,
+                weight if problem.kept is None else weight[problem.kept],
+                gamma=self.gamma,
+                degree=self.degree,
+                coef0=self.coef0,
+                bias=bool(self.fit_intercept),
+            )
+            with blas_threads(n_threads):
+                self._train(problem, kernel, X, y, sample_weight, n_threads, attempt)
         return self
 
     def _train(
@@ -287,6 +292,7 @@ class KernelSVM(BaseSVM):
         y: "NDArray[Any]",
         sample_weight: Any,
         n_threads: int,
+        attempt: Attempt,
     ) -> None:
         """Fit the problem that was made of X, y and the weights, whatever its kernel reads."""
         choice: Choice[Blocks | Decomposition] = choose(self)
@@ -303,7 +309,7 @@ class KernelSVM(BaseSVM):
             choice.block_solver,
             warm=warm,
             goal=Goal(float(self.tol), int(self.max_iter), self.stopping == "gap"),
-            seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
+            seed=draw_seed(self.random_state),
             cache_bytes=int(min(self.cache_size * 2**20, 2**62)),
             n_threads=n_threads,
             task=task,
@@ -311,6 +317,7 @@ class KernelSVM(BaseSVM):
             keeper=keeper,
         )
         self._store(result, problem, machine, past, kernel, X)
+        attempt.reached()
         if writer is not None:
             writer.keep(self._dual_state, self.history_)
         if result.exception is not None:

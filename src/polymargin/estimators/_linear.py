@@ -11,6 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from polymargin import core
+from polymargin._attempt import unchanged_on_failure
 from polymargin._sklearn import Interval, StrOptions, fit_context
 from polymargin._threads import count_threads
 from polymargin.block_solvers import BLOCK_SOLVERS, BlockSolver
@@ -20,6 +21,7 @@ from polymargin.fit import (
     Past,
     Problem,
     ProblemKeeper,
+    RandomSource,
     StreamEngine,
     as_rows,
     check_finite,
@@ -101,8 +103,9 @@ class LinearSVM(BaseSVM):
         Whether to start from the dual variables of the last fit, cut to the new `C`. The rows
         have to be the same; another shape, machine, dtype or other labels start cold with a
         warning. `partial_fit` leaves no dual variables to start from.
-    random_state : int, RandomState or None, default=None
-        Seed of the order in which examples are visited.
+    random_state : int, RandomState, Generator or None, default=None
+        Source of the order in which examples are visited: a seed, or one of NumPy's generators, of
+        which each fit takes one number. A generator in the same state gives the same fit.
     verbose : int, default=0
         1 shows a progress bar, 2 or more prints a line for each check of the gap.
     checkpoint : path-like or Checkpoint, default=None
@@ -166,7 +169,7 @@ class LinearSVM(BaseSVM):
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "n_jobs": [Integral, None],
         "warm_start": ["boolean"],
-        "random_state": ["random_state"],
+        "random_state": ["random_state", np.random.Generator],
         "verbose": ["verbose"],
         "checkpoint": [str, os.PathLike, Checkpoint, None],
     }
@@ -186,7 +189,7 @@ class LinearSVM(BaseSVM):
         class_weight: dict[Any, float] | str | None = None,
         n_jobs: int | None = None,
         warm_start: bool = False,
-        random_state: int | np.random.RandomState | None = None,
+        random_state: RandomSource = None,
         verbose: int = 0,
         checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
     ) -> None:
@@ -211,7 +214,8 @@ class LinearSVM(BaseSVM):
         """Fit all weights at once.
 
         Rows of weight zero are removed before `classes_` is determined. An interrupt (Ctrl-C)
-        sets all attributes to what was reached and then raises `KeyboardInterrupt`.
+        sets all attributes to what was reached and then raises `KeyboardInterrupt`. A fit that
+        fails leaves all attributes as they were.
 
         Parameters
         ----------
@@ -227,28 +231,32 @@ class LinearSVM(BaseSVM):
         -------
         self : LinearSVM
         """
-        choice: Choice[BlockDescent] = choose(self)  # what does not fit is refused before any work
-        options = make_options(self, choice)
-        machine = choice.machine
-        X, y = check_X(self, X, y)
-        check_classification_targets(y)
-        problem = make_problem(X, y, self._upper(X, y, sample_weight))
-        warm, past = find_start(self._start_state(), problem, machine)
+        with unchanged_on_failure(self) as attempt:
+            choice: Choice[BlockDescent] = choose(
+                self
+            )  # what does not fit is refused before any work
+            options = make_options(self, choice)
+            machine = choice.machine
+            X, y = check_X(self, X, y)
+            check_classification_targets(y)
+            problem = make_problem(X, y, self._upper(X, y, sample_weight))
+            warm, past = find_start(self._start_state(), problem, machine)
 
-        writer = self._open_writer(X, y, problem, past)
-        keeper = None if writer is None else ProblemKeeper(writer, problem, machine, past)
-        task = FitTask(self, X, y, sample_weight)
-        result, stopped = solve_linear(
-            problem, machine, options, warm, task, int(self.verbose), keeper
-        )
-        self._store(result, problem, machine, past)
-        if writer is not None:
-            writer.keep(self._dual_state, self.history_)
-        if result.exception is not None:
-            raise result.exception
-        task.end()
-        if not result.converged and not stopped:
-            warn_not_converged(result, self, problem.rows.dtype.name)
+            writer = self._open_writer(X, y, problem, past)
+            keeper = None if writer is None else ProblemKeeper(writer, problem, machine, past)
+            task = FitTask(self, X, y, sample_weight)
+            result, stopped = solve_linear(
+                problem, machine, options, warm, task, int(self.verbose), keeper
+            )
+            self._store(result, problem, machine, past)
+            attempt.reached()
+            if writer is not None:
+                writer.keep(self._dual_state, self.history_)
+            if result.exception is not None:
+                raise result.exception
+            task.end()
+            if not result.converged and not stopped:
+                warn_not_converged(result, self, problem.rows.dtype.name)
         return self
 
     def _store(
@@ -273,7 +281,8 @@ class LinearSVM(BaseSVM):
         variables, which a stream does not have. A single pass of `fit_stream` is a stream itself
         and goes on. The machine, the solvers, `fit_intercept` and the dtype are fixed when a stream
         starts; `C` and `class_weight` are read at each call. An interrupt (Ctrl-C) keeps the rows
-        visited so far, of which `n_samples_seen_` gives the number.
+        visited so far, of which `n_samples_seen_` gives the number. A batch that is refused leaves
+        all attributes as they were.
 
         `coef_` and `intercept_` are copied from the stream when they are read first after a call,
         so that small batches cost no more than their rows.
@@ -305,8 +314,12 @@ class LinearSVM(BaseSVM):
         >>> stream.coef_.shape
         (3, 4)
         """
-        stream = StreamEngine(self, classes, anew=False)
-        stream.visit(stream.prepare(X, y, sample_weight))
+        with unchanged_on_failure(self) as attempt:
+            stream = StreamEngine(self, classes, anew=False)
+            batch = stream.prepare(X, y, sample_weight)
+            stream.begin(batch)
+            attempt.reached()
+            stream.visit(batch)
         return self
 
     @cached_property

@@ -35,9 +35,9 @@ def save(
     """Write a fitted model to a safetensors file.
 
     The file is complete or absent, and the same model always gives the same bytes. It holds no
-    code: a `RandomState` is stored as None, and functions among the parameters are refused. Of a
-    pipeline the steps are stored, not its own options such as `memory`. A model of `partial_fit`
-    is stored with what a further `partial_fit` goes on from.
+    code: a generator of random numbers is stored as None, and functions among the parameters are
+    refused. Of a pipeline the steps are stored, not its own options such as `memory`. A model of
+    `partial_fit` is stored with what a further `partial_fit` goes on from.
 
     Parameters
     ----------

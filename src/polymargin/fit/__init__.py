@@ -5,8 +5,9 @@ from polymargin.fit._interrupts import Interrupts, held_interrupts
 from polymargin.fit._linear import Monitor, make_options, solve_linear
 from polymargin.fit._outcome import Outcome, warn_not_converged
 from polymargin.fit._past import Past
-from polymargin.fit._problem import Problem, make_problem
+from polymargin.fit._problem import Problem, join_problems, make_problem
 from polymargin.fit._progress import RECORD, Check, open_display
+from polymargin.fit._random import RandomSource, draw_seed
 from polymargin.fit._sparse import sparse_scores
 from polymargin.fit._state import DualState, Keeper, ProblemKeeper, find_start
 from polymargin.fit._stream import StreamEngine
@@ -36,6 +37,7 @@ __all__ = [
     "Past",
     "Problem",
     "ProblemKeeper",
+    "RandomSource",
     "StreamEngine",
     "apply_class_weight",
     "as_rows",
@@ -47,8 +49,10 @@ __all__ = [
     "check_sample_weight",
     "check_square",
     "check_symmetric",
+    "draw_seed",
     "find_start",
     "held_interrupts",
+    "join_problems",
     "make_options",
     "make_problem",
     "open_display",

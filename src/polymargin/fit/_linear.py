@@ -2,13 +2,12 @@
 
 from typing import TYPE_CHECKING, Any
 
-from sklearn.utils import check_random_state
-
 from polymargin import core
 from polymargin._threads import count_threads
 from polymargin.fit._callbacks import FitTask
 from polymargin.fit._problem import Problem
 from polymargin.fit._progress import Check, Display, open_display
+from polymargin.fit._random import draw_seed
 from polymargin.fit._state import ProblemKeeper
 from polymargin.solvers import BlockDescent, Choice
 
@@ -23,7 +22,7 @@ def make_options(estimator: Any, choice: Choice[BlockDescent]) -> "LinearOptions
     options.tol = float(estimator.tol)
     options.max_iter = int(estimator.max_iter)
     options.stopping = estimator.stopping
-    options.seed = int(check_random_state(estimator.random_state).randint(2**31 - 1))
+    options.seed = draw_seed(estimator.random_state)
     options.n_threads = count_threads(estimator.n_jobs)
     choice.solver.apply(options)
     choice.block_solver.apply(options)

@@ -1,9 +1,11 @@
 """The problem of a fit: rows of positive weight, numbered classes, bounds."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils.multiclass import type_of_target
 
 from polymargin.fit._validation import (
@@ -35,6 +37,39 @@ class Problem:
 
     def __len__(self) -> int:
         return len(self.labels)
+
+    def part(self, rows: "NDArray[np.int64]") -> "Problem":
+        """Some of the rows, in this order; where they were in what the user passed is forgotten."""
+        X = self.X[rows]
+        return replace(
+            self,
+            X=X,
+            rows=as_rows(X),
+            labels=self.labels[rows],
+            upper=self.upper[rows],
+            kept=None,
+            n_given=len(rows),
+        )
+
+
+def join_problems(parts: Sequence[Problem]) -> Problem:
+    """The rows of all of them, whose classes are the same, one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    matrices = [part.X for part in parts]
+    if any(sparse.issparse(X) for X in matrices):
+        X = sparse.vstack([sparse.csr_array(X) for X in matrices], format="csr")
+    else:
+        X = np.concatenate(matrices)
+    return replace(
+        parts[0],
+        X=X,
+        rows=as_rows(X),
+        labels=np.concatenate([part.labels for part in parts]),
+        upper=np.concatenate([part.upper for part in parts]),
+        kept=None,
+        n_given=X.shape[0],
+    )
 
 
 def make_problem(

@@ -45,8 +45,8 @@ class StreamModel(Chooser[BlockDescent], Protocol):
 class StreamEngine:
     """Takes batches into a model: into its stream or, where `anew` or it has none, a new one.
 
-    A new stream is opened, and what the model had learnt before is forgotten, when the first batch
-    has been found to be in order.
+    A new stream is opened, and what the model had learnt before is forgotten, by `begin`, when the
+    first batch has been found to be in order.
     """
 
     def __init__(
@@ -75,12 +75,18 @@ class StreamEngine:
         upper = self._model._upper(X, y, sample_weight, self.classes)
         return make_problem(X, y, upper, classes=self.classes)
 
+    def begin(self, batch: Problem) -> None:
+        """Open a stream for batches like this one, unless there is one."""
+        if self._stream is None:
+            self._open(batch.rows)
+
     def visit(self, batch: Problem, duals: "Duals | None" = None) -> None:
         """Visit each row once; `duals` are those of the rows, where they are kept.
 
         An interrupt leaves what the rows visited so far have made.
         """
-        stream = self._open(batch.rows) if self._stream is None else self._stream
+        stream = self._stream
+        assert stream is not None
         self._model._forget("coef_", "intercept_")
         try:
             if len(batch) > 0:
@@ -98,7 +104,7 @@ class StreamEngine:
         if self._stream is not None:
             self._model._end_stream()
 
-    def _open(self, rows: "Rows") -> "LinearStream":
+    def _open(self, rows: "Rows") -> None:
         model = self._model
         choice = choose(model)
         options = make_options(model, choice)
@@ -107,7 +113,7 @@ class StreamEngine:
         )
         model._forget()
         model.classes_, model._stream = self.classes, self._stream
-        return self._stream
+        model.n_samples_seen_ = 0
 
     def _find_classes(self, classes: Any) -> "NDArray[Any]":
         if classes is None:

@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from polymargin import core
+from polymargin._attempt import unchanged_on_failure
 from polymargin._threads import blas_threads
 from polymargin.fit import make_problem
 from polymargin.kernel import NamedKernel, PrecomputedKernel, make_kernel
@@ -125,7 +126,8 @@ def fit_on_gram(
     kernel = replace(kernel, bias=bool(model.fit_intercept))
     numbers = np.arange(len(y), dtype=kernel.matrix.dtype)[:, None]
     problem = make_problem(numbers, y, model._upper(numbers, y, sample_weight))
-    model._train(problem, kernel, numbers, y, sample_weight, n_threads=1)
+    with unchanged_on_failure(model) as attempt:
+        model._train(problem, kernel, numbers, y, sample_weight, 1, attempt)
 
 
 def predict_on_gram(

@@ -20,7 +20,13 @@ from polymargin._machines import find_machine
 from polymargin._sklearn import validate_parameters
 from polymargin._threads import blas_threads, count_threads
 from polymargin.estimators import KernelSVM, LinearSVM
-from polymargin.fit import check_sample_weight, check_X, make_problem
+from polymargin.fit import (
+    RandomSource,
+    check_sample_weight,
+    check_X,
+    draw_seed,
+    make_problem,
+)
 from polymargin.kernel import IndefiniteKernelWarning, LostDigitsWarning, has_gamma
 from polymargin.model_selection._axes import Axis, make_axis
 from polymargin.model_selection._fits import (
@@ -59,7 +65,7 @@ def nested_grid_search(
     refit: bool = True,
     matrix_size: float = 2048,
     n_jobs: int | None = None,
-    random_state: int | np.random.RandomState | None = 0,
+    random_state: RandomSource = 0,
     verbose: int = 0,
 ) -> GridSearch:
     """Choose machine, C and gamma by cross-validated accuracy on nested logarithmic grids.
@@ -104,7 +110,7 @@ def nested_grid_search(
     n_jobs : int, default=None
         Threads, each of which runs fits on its own. None is 1 unless in a joblib context, -1 all
         cores.
-    random_state : int, RandomState or None, default=0
+    random_state : int, RandomState, Generator or None, default=0
         Seed of the folds.
     verbose : int, default=0
         1 or more shows a progress bar.
@@ -357,6 +363,8 @@ def _make_folds(
     """Numbers of the training and of the validation rows of each fold."""
     if isinstance(cv, Integral):
         _check_counts(y, int(cv))
+        if isinstance(random_state, np.random.Generator):
+            random_state = draw_seed(random_state)  # scikit-learn takes no generator of this kind
         splitter = StratifiedKFold(int(cv), shuffle=True, random_state=random_state)
     else:
         splitter = check_cv(cv, y, classifier=True)

@@ -42,7 +42,7 @@ def encode_parameters(kind: str, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _encode_of(kind: str, name: str, value: Any) -> Any:
-    if name == "random_state" and isinstance(value, np.random.RandomState):
+    if name == "random_state" and isinstance(value, np.random.RandomState | np.random.Generator):
         return None  # its state is not part of a model
     try:
         return encode(value)
