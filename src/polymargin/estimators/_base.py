@@ -16,6 +16,7 @@ from polymargin.fit import (
     Problem,
     apply_class_weight,
     check_sample_weight,
+    check_scores,
 )
 from polymargin.storage import Checkpoint, CheckpointWriter, as_checkpoint
 
@@ -126,7 +127,12 @@ class BaseSVM(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):  # typ
             `class_scores`; for two classes the score of the second less that of the first.
         """
         scores = self.class_scores(X)
-        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+        if len(self.classes_) != 2:
+            return scores
+        with np.errstate(over="ignore"):
+            difference: NDArray[Any] = scores[:, 1] - scores[:, 0]
+        check_scores(difference)
+        return difference
 
     def predict(self, X: Any) -> "NDArray[Any]":
         """The class of the largest score, the first one of equals.

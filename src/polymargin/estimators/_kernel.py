@@ -24,7 +24,9 @@ from polymargin.fit import (
     RandomSource,
     as_rows,
     check_finite,
+    check_row_norms,
     check_sample_weight,
+    check_scores,
     check_X,
     draw_seed,
     find_start,
@@ -382,10 +384,15 @@ class KernelSVM(BaseSVM):
             {"ensure_all_finite": True} if self.kernel == "precomputed" else {}
         )
         given, X = X, check_X(self, X, **options)
-        check_finite(as_rows(X), X, given)
+        rows = as_rows(X)
+        check_finite(rows, X, given)
+        if self.kernel != "precomputed":
+            check_row_norms(rows, X)
         n_threads = count_threads(self.n_jobs)
-        with blas_threads(n_threads):
-            return self._scores(X, n_threads)
+        with blas_threads(n_threads), np.errstate(over="ignore", invalid="ignore"):
+            scores = self._scores(X, n_threads)
+        check_scores(scores, X)
+        return scores
 
     def _scores(self, X: Any, n_threads: int) -> "NDArray[Any]":
         kernel, right = self._scoring_kernel(X)

@@ -25,6 +25,7 @@ from polymargin.fit import (
     StreamEngine,
     as_rows,
     check_finite,
+    check_scores,
     check_X,
     find_start,
     make_options,
@@ -382,8 +383,12 @@ class LinearSVM(BaseSVM):
         rows = as_rows(X)
         check_finite(rows, X, given)
         if sparse.issparse(self.coef_):
-            return sparse_scores(X, self.coef_, self.intercept_)
-        return core.scores(rows, self.coef_, self.intercept_, count_threads(self.n_jobs))
+            with np.errstate(over="ignore", invalid="ignore"):
+                scores = sparse_scores(X, self.coef_, self.intercept_)
+        else:
+            scores = core.scores(rows, self.coef_, self.intercept_, count_threads(self.n_jobs))
+        check_scores(scores, X)
+        return scores
 
     def sparsify(self) -> "Self":
         """Store `coef_` as a CSR array, which pays where most weights are zero.

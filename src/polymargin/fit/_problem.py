@@ -110,7 +110,7 @@ def make_problem(
     if pairwise:
         check_symmetric(X)
     elif len(labels) > 0:
-        check_features(rows, X)
+        check_features(rows, X, kept)
     if len(labels) > 0:
         check_bounds(upper, rows.dtype)
     return Problem(X, rows, labels.astype(np.int32), upper, classes, kept, n_given)

@@ -104,17 +104,50 @@ def check_symmetric(K: Any) -> None:
         )
 
 
-def check_features(rows: "Rows", X: Any) -> None:
-    """Refuse features that the type of the rows cannot compute with."""
+def check_features(rows: "Rows", X: Any, kept: "NDArray[np.int64] | None" = None) -> None:
+    """Refuse features that the type of the rows cannot compute with.
+
+    `kept` are the numbers of the rows in what the user passed; None: all of them.
+    """
     norms = rows.squared_norms()
     has_vanished = not np.any(norms) and bool(np.any(X.data if sparse.issparse(X) else X))
-    what, remedy = "squared norm of a row of X", "Rescale the features"
-    _check_norms(what, norms, rows.dtype, has_vanished, remedy)
+    i = int(norms.argmax())
+    what = f"squared norm of a row of X, that of row {i if kept is None else kept[i]},"
+    _check_norms(what, norms, rows.dtype, has_vanished, "Rescale the features")
+
+
+def check_row_norms(rows: "Rows", X: Any) -> None:
+    """Refuse rows to predict from whose squared norms the type cannot hold."""
+    with np.errstate(over="ignore"):
+        norms = rows.squared_norms().astype(X.dtype)
+    if not np.all(np.isfinite(norms)):
+        i = int(np.argmin(np.isfinite(norms)))
+        raise ValueError(
+            f"The squared norm of row {i} of X leaves the range of {X.dtype.name}: its largest "
+            f"value is {_largest_value(X, i):.3g}. Scale the features as for fit."
+        )
+
+
+def check_scores(scores: "NDArray[Any]", X: Any = None) -> None:
+    """Refuse scores that are not finite: rows, of validated `X`, are too large for the model."""
+    if np.all(np.isfinite(scores)):
+        return
+    i = int(np.argmin(np.isfinite(scores.reshape(len(scores), -1)).all(axis=1)))
+    raise ValueError(
+        f"The scores of row {i} of X leave the range of {scores.dtype.name}"
+        + ("" if X is None else f": its largest value is {_largest_value(X, i):.3g}")
+        + ". Scale the features as for fit."
+    )
+
+
+def _largest_value(X: Any, i: int) -> float:
+    row = X[[i]]
+    return float(np.abs(row.data if sparse.issparse(row) else np.asarray(row)).max(initial=0))
 
 
 def check_kernel(diagonal: "NDArray[Any]", remedy: str) -> None:
     """Refuse a kernel with such values K(x, x), or with any that the type cannot compute with."""
-    _check_norms("kernel value K(x, x)", diagonal, diagonal.dtype, False, remedy)
+    _check_norms("kernel value K(x, x),", diagonal, diagonal.dtype, False, remedy)
 
 
 def _check_norms(
@@ -127,7 +160,7 @@ def _check_norms(
         word = "small" if is_small else "large"
         other = " or pass float64" if dtype == np.float32 else ""
         raise ValueError(
-            f"The largest {what}, {largest:.3g}, is too {word} for {dtype.name}. {remedy}{other}."
+            f"The largest {what} {largest:.3g}, is too {word} for {dtype.name}. {remedy}{other}."
         )
 
 
