@@ -45,7 +45,8 @@ def test_a_killed_fit_goes_on(tmp_path: Path, kind: str, seed: int) -> None:
     assert not out.exists()
     first = read_checkpoint(kept)
     assert "train --resume goes on from it" in done("info", kept).out
-    killed(kept, 0.3 * random.random(), data, *options[:2], "-o", out, "--resume", kept)
+    again = ("--resume", kept, "--checkpoint", kept)
+    killed(kept, 0.3 * random.random(), data, *options[:2], "-o", out, *again)
     assert not out.exists()
     second = read_checkpoint(kept)
     assert second.seconds > first.seconds
@@ -102,12 +103,30 @@ def test_the_options_are_those_of_the_checkpoint(checkpoint: Path, tmp_path: Pat
     assert read_info(tmp_path / "m.safetensors").parameters["C"] == 0.2
 
 
+def test_a_checkpoint_is_written_again_only_where_asked(checkpoint: Path, tmp_path: Path) -> None:
+    options = (*SHORT[:2], "--max-iter", 1000)
+    assert resumed(checkpoint, tmp_path, *options).code == 0
+    assert (tmp_path / "copy").read_bytes() == checkpoint.read_bytes()
+    assert resumed(checkpoint, tmp_path, *options, "--checkpoint", tmp_path / "copy").code == 0
+    assert read_checkpoint(tmp_path / "copy").epochs > read_checkpoint(checkpoint).epochs
+
+
 def test_info_tells_how_far_a_checkpoint_is(checkpoint: Path) -> None:
     stored = read_checkpoint(checkpoint)
     assert stored.epochs == 3
     assert stored.history["epoch"][-1] == 3
     facts = done("info", checkpoint, "--json").json
-    assert (facts["passes"], facts["gap"]) == (3.0, stored.history["gap"][-1])
+    assert (facts["epochs"], facts["gap"]) == (3.0, stored.history["gap"][-1])
+    assert (facts["kind"], facts["estimator"], facts["machine"]) == (
+        "checkpoint",
+        "LinearSVM",
+        "ww",
+    )
+    assert (facts["n_examples"], facts["n_features"]) == (4435, 36)
+    assert facts["classes"] == stored.classes.tolist()
+    assert facts["parameters"]["C"] == 0.1
+    assert facts["seconds"] == stored.seconds
+    assert facts["data_hash"] == stored.data_hash
     shown = done("info", checkpoint).out
     assert "passes" in shown
     assert f"{stored.history['gap'][-1]:.2e}" in shown

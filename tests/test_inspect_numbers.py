@@ -15,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 from polymargin import KernelSVM, LinearSVM, load, save
 from polymargin.inspect import Bound, Density, bound, density
+from polymargin.kernel import IndefiniteKernelWarning
 
 
 @pytest.fixture(scope="module")
@@ -221,3 +222,15 @@ def test_density_without_dual_variables(iris: Any) -> None:
     found = density(stream)
     assert found == Density(found.weights, None, None)
     assert found.weights > 0
+
+
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_an_indefinite_kernel_has_no_bound(iris: Any, sign: float) -> None:
+    X, y = iris
+    K = sign * (rbf_kernel(X) - 0.5 * rbf_kernel(X, gamma=5.0) - 0.4)
+    with pytest.warns(IndefiniteKernelWarning):
+        model = KernelSVM(kernel="precomputed", max_iter=50, random_state=0).fit(K, y)
+    with pytest.warns(IndefiniteKernelWarning, match="no bound"):
+        found = bound(model, K, y)
+    assert np.isnan([found.norm, found.fat, found.order, found.risk]).all()
+    assert found.violation >= 0

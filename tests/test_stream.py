@@ -3,13 +3,14 @@
 import copy
 import pickle
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy import sparse
 
-from polymargin import LinearSVM
+from polymargin import LinearSVM, load, save
 
 CERTIFICATE = ("n_iter_", "dual_gap_", "primal_objective_", "converged_", "history_", "duals_")
 
@@ -177,3 +178,30 @@ def test_fit_forgets_the_stream(blobs: tuple[Any, Any]) -> None:
     model = LinearSVM(C=0.1, random_state=0).partial_fit(X, y, [0, 1, 2]).fit(X, y)
     assert not hasattr(model, "n_samples_seen_")
     np.testing.assert_array_equal(model.coef_, LinearSVM(C=0.1, random_state=0).fit(X, y).coef_)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"machine": "cs"}, "begun with machine='ww' and cannot go on with 'cs'"),
+        ({"fit_intercept": False}, "begun with fit_intercept=True and cannot go on with False"),
+    ],
+)
+def test_a_stream_cannot_become_another(
+    parameters: dict[str, Any], message: str, blobs: tuple[Any, Any], tmp_path: Path
+) -> None:
+    X, y = blobs
+    begun = LinearSVM("weston-watkins", random_state=0).partial_fit(X, y, classes=[0, 1, 2])
+    save(begun, tmp_path / "stream.safetensors")
+    for model in (begun, load(tmp_path / "stream.safetensors")):
+        model.set_params(**parameters)
+        with pytest.raises(ValueError, match=message):
+            model.partial_fit(X, y)
+        with pytest.raises(ValueError, match=message):
+            save(model, tmp_path / "other.safetensors")
+        assert model.n_samples_seen_ == len(y)
+        model.set_params(machine="ww", fit_intercept=True, C=0.5).partial_fit(X, y)
+        assert model.n_samples_seen_ == 2 * len(y)
+        model.set_params(**parameters).fit(X, y)
+        model.partial_fit(X, y)
+        assert model.n_samples_seen_ == len(y)

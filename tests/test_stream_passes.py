@@ -209,6 +209,17 @@ def test_what_is_refused_at_once_leaves_the_old_stream(blobs: tuple[Any, Any]) -
     np.testing.assert_array_equal(model.partial_fit(X[30:], y[30:]).coef_, whole.coef_)
 
 
+def test_files_keep_the_passes(blobs: tuple[Any, Any], tmp_path: Path) -> None:
+    X, y = blobs
+    for certify in (False, True):
+        model = LinearSVM(C=0.1, random_state=0)
+        fit_stream(model, in_batches(X, y), np.unique(y), passes=3, certify=certify)
+        save(model, tmp_path / "m.safetensors")
+        again = load(tmp_path / "m.safetensors")
+        assert (again.n_iter_, again.n_samples_seen_) == (3, 3 * len(y))
+        assert hasattr(again, "dual_gap_") == certify
+
+
 def test_rows_of_weight_zero_are_passed_over(blobs: tuple[Any, Any]) -> None:
     X, y = blobs
     for passes in (1, 3):

@@ -1,6 +1,5 @@
 """``polymargin info``."""
 
-import math
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -39,11 +38,10 @@ def info(
 
     described = describe(model)
     if isinstance(described, StoredFit):
-        facts = _facts_of_checkpoint(described)
         if json:
-            show_json(facts | {"file": str(model)})
+            show_json(_fields_of_checkpoint(described) | {"file": str(model)})
         else:
-            show_figures(str(model), facts | {"gap": f"{facts['gap']:.2e}"})
+            show_figures(str(model), _facts_of_checkpoint(described))
         return
     if json:
         show_json(_fields(described) | {"file": str(model)})
@@ -54,11 +52,36 @@ def info(
 def _fields(described: "ModelInfo") -> dict[str, Any]:
     """All but the history."""
     fields = {name: value for name, value in vars(described).items() if name != "history"}
-    fields["parameters"] = {
-        name: value if isinstance(value, str | float | int | None) else repr(value)
-        for name, value in described.parameters.items()
-    }
+    fields["parameters"] = _written(described.parameters)
     return fields
+
+
+def _written(parameters: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: value if isinstance(value, str | float | int | None) else repr(value)
+        for name, value in parameters.items()
+    }
+
+
+def _fields_of_checkpoint(checkpoint: "StoredFit") -> dict[str, Any]:
+    """All but the history, of which the last record counts, and the dual variables."""
+    last = checkpoint.history[-1] if len(checkpoint.history) else None
+    return {
+        "kind": "checkpoint",
+        "estimator": checkpoint.estimator,
+        "machine": checkpoint.machine,
+        "parameters": _written(checkpoint.parameters),
+        "classes": checkpoint.classes,
+        "n_examples": checkpoint.state.n_given,
+        "n_features": checkpoint.state.n_features,
+        "dtype": checkpoint.state.dtype.name,
+        "seconds": checkpoint.seconds,
+        "epochs": checkpoint.epochs,
+        "primal_objective": None if last is None else float(last["primal"]),
+        "dual_objective": None if last is None else float(last["dual"]),
+        "gap": None if last is None else float(last["gap"]),
+        "data_hash": checkpoint.data_hash,
+    }
 
 
 def _facts_of_checkpoint(checkpoint: "StoredFit") -> dict[str, Any]:
@@ -71,7 +94,7 @@ def _facts_of_checkpoint(checkpoint: "StoredFit") -> dict[str, Any]:
         "rows": checkpoint.state.n_given,
         "seconds": round(checkpoint.seconds, 1),
         "passes": round(checkpoint.epochs, 1),
-        "gap": float(checkpoint.history["gap"][-1]) if len(checkpoint.history) else math.nan,
+        "gap": f"{checkpoint.history['gap'][-1]:.2e}" if len(checkpoint.history) else "unknown",
     }
 
 

@@ -66,7 +66,8 @@ def train(
         typer.Option(
             "--resume",
             metavar="FILE",
-            help="Go on from a checkpoint, with its options where none are given.",
+            help="Go on from a checkpoint, with its options where none are given. It is written "
+            "again only where --checkpoint names it too.",
             rich_help_panel=_LONG,
         ),
     ] = None,
@@ -115,7 +116,7 @@ def train(
             svm,
             reading,
             features,
-            checkpoint=checkpoint or resume_from,
+            checkpoint=checkpoint,
             checkpoint_every=checkpoint_every,
             resumed=resumed,
             quiet=quiet,

@@ -58,6 +58,7 @@ _LEARNT = (
     "_dual_state",
     "_n_examples",
     "_stream",
+    "_stream_of",
 )
 
 
@@ -156,6 +157,7 @@ class LinearSVM(BaseSVM):
 
     _solvers = LINEAR_SOLVERS
     _stream: "LinearStream | None" = None  # what `partial_fit` goes on from
+    _stream_of: tuple[str, bool]  # machine and `fit_intercept` that it was begun with
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "machine": [str],
@@ -281,7 +283,8 @@ class LinearSVM(BaseSVM):
         after several passes of `fit_stream`, whose weights are given up: they are those of dual
         variables, which a stream does not have. A single pass of `fit_stream` is a stream itself
         and goes on. The machine, the solvers, `fit_intercept` and the dtype are fixed when a stream
-        starts; `C` and `class_weight` are read at each call. An interrupt (Ctrl-C) keeps the rows
+        starts, and another machine or `fit_intercept` is refused; `C` and `class_weight` are read
+        at each call. An interrupt (Ctrl-C) keeps the rows
         visited so far, of which `n_samples_seen_` gives the number. A batch that is refused leaves
         all attributes as they were.
 
@@ -351,7 +354,7 @@ class LinearSVM(BaseSVM):
         if self._stream is not None:
             if "coef_" not in vars(self):
                 self._read_stream("coef_")
-            del self._stream
+            self._forget("_stream", "_stream_of")
 
     def _forget(self, *names: str) -> None:
         """Remove these attributes, by default all that was learnt."""

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from polymargin.errors import ModelFileError
 from polymargin.estimators import KernelSVM, LinearSVM
 from polymargin.files._kernel_scores import put_kernel, take_kernel
+from polymargin.fit import check_stream
 from polymargin.solvers import choose
 from polymargin.storage import (
     AUTO_BYTES,
@@ -94,12 +95,15 @@ def _put_training(model: Any, duals: bool | str) -> tuple[dict[str, Any], Arrays
         fields["certificate"], parts = put_certificate(model)
         arrays |= parts
     if "_stream" in vars(model):
+        check_stream(model)
         fields["stream"], parts = put_stream(model._stream)
         arrays |= {f"stream.{name}": part for name, part in parts.items()}
     if state is not None:
         fields["n_examples"] = int(state.n_given)
     elif hasattr(model, "n_samples_seen_"):
         fields["n_samples_seen"] = int(model.n_samples_seen_)
+        if hasattr(model, "n_iter_"):
+            fields["n_iter"] = int(model.n_iter_)
     elif hasattr(model, "_n_examples"):
         fields["n_examples"] = int(model._n_examples)
     if duals is True and state is None:
@@ -125,9 +129,12 @@ def _take_training(model: Any, fields: Fields, tensors: Tensors) -> None:
     if "stream" in fields:
         if not isinstance(model, LinearSVM):
             raise ModelFileError("only a linear model can be a stream")
-        model._stream = take_stream(fields.part("stream"), tensors.under("stream."), model)
+        stored = fields.part("stream")
+        model._stream, model._stream_of = take_stream(stored, tensors.under("stream."), model)
     if "n_samples_seen" in fields:
         model.n_samples_seen_ = fields.count("n_samples_seen")
+    if "n_iter" in fields:
+        model.n_iter_ = fields.count("n_iter")
 
 
 def _put_linear(model: LinearSVM) -> tuple[dict[str, Any], Arrays]:

@@ -10,7 +10,7 @@ from polymargin.fit._progress import RECORD, Check, open_display
 from polymargin.fit._random import RandomSource, draw_seed
 from polymargin.fit._sparse import sparse_scores
 from polymargin.fit._state import DualState, Keeper, ProblemKeeper, find_start
-from polymargin.fit._stream import StreamEngine
+from polymargin.fit._stream import StreamEngine, check_stream
 from polymargin.fit._validation import (
     apply_class_weight,
     as_rows,
@@ -52,6 +52,7 @@ __all__ = [
     "check_sample_weight",
     "check_scores",
     "check_square",
+    "check_stream",
     "check_symmetric",
     "draw_seed",
     "find_start",

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils.multiclass import unique_labels
 
 from polymargin import core
+from polymargin._machines import find_machine
 from polymargin.fit._linear import make_options
 from polymargin.fit._problem import Problem, make_problem
 from polymargin.fit._validation import check_X
@@ -28,7 +29,9 @@ class StreamModel(Chooser[BlockDescent], Protocol):
     checkpoint: Any
     classes_: "NDArray[Any]"
     n_samples_seen_: int
+    fit_intercept: bool
     _stream: "LinearStream | None"
+    _stream_of: "tuple[str, bool]"
 
     def _upper(
         self, X: Any, y: "NDArray[Any]", sample_weight: Any, known: "NDArray[Any] | None"
@@ -40,6 +43,22 @@ class StreamModel(Chooser[BlockDescent], Protocol):
 
     def _end_stream(self) -> None:
         """Keep the weights, but not what the next batch would go on from."""
+
+
+def check_stream(model: StreamModel) -> None:
+    """Refuse parameters other than those that the stream of a model was begun with."""
+    begun, now = model._stream_of, stream_parameters(model)
+    for name, before, after in zip(("machine", "fit_intercept"), begun, now, strict=True):
+        if before != after:
+            raise ValueError(
+                f"the stream was begun with {name}={before!r} and cannot go on with {after!r}: set "
+                "it back, or begin anew with a clone, fit or fit_stream"
+            )
+
+
+def stream_parameters(model: StreamModel) -> tuple[str, bool]:
+    """Those that decide on the problem, and are fixed when a stream begins."""
+    return find_machine(model.machine).name, bool(model.fit_intercept)
 
 
 class StreamEngine:
@@ -66,6 +85,8 @@ class StreamEngine:
             raise ValueError("a stream has no checkpoints, for it forgets its rows: set it to None")
         self._model = model
         self._stream = None if anew else model._stream
+        if self._stream is not None:
+            check_stream(model)
         self._dtypes = list(dtypes) if self._stream is None else self._stream.dtype
         self.classes = self._find_classes(classes)
 
@@ -113,6 +134,7 @@ class StreamEngine:
         )
         model._forget()
         model.classes_, model._stream = self.classes, self._stream
+        model._stream_of = stream_parameters(model)
         model.n_samples_seen_ = 0
 
     def _find_classes(self, classes: Any) -> "NDArray[Any]":

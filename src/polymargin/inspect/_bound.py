@@ -23,6 +23,7 @@ fat <= (16 B R / gamma)^2 (Bartlett and Shawe-Taylor 1999).
 """
 
 import math
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,7 @@ import numpy as np
 
 from polymargin.fit import as_rows, check_X
 from polymargin.inspect._subject import Subject, blocks_of_scores, find_subject, label_indices
-from polymargin.kernel import PrecomputedKernel
+from polymargin.kernel import IndefiniteKernelWarning, PrecomputedKernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,7 +51,8 @@ class Bound:
     violation : float
         Sum over all pairs, ‖z‖₁. At a margin of 1 this is the loss of the Weston-Watkins machine.
     norm : float
-        Largest norm of a difference of two weight vectors, bias included.
+        Largest norm of a difference of two weight vectors, bias included. NaN, and with it `fat`,
+        `order` and `risk`, where the kernel is not positive semi-definite.
     radius : float
         Largest norm of an example in feature space, 1 added to its square with a bias.
     fat : float
@@ -139,6 +141,13 @@ def bound(
     violation = float(violations.sum() / 2)
     checked = check_X(subject.svm, rows, reset=False, dtype=_dtype(subject))
     norm, radius = _norm(subject, checked), _radius(subject, checked)
+    if math.isnan(norm):
+        warnings.warn(
+            "The kernel is not positive semi-definite: differences of weight vectors have no norm, "
+            "and there is no bound. Violations hold as they are.",
+            IndefiniteKernelWarning,
+            stacklevel=2,
+        )
     fat = (16 * norm * radius / margin) ** 2
     return Bound(
         counts=counts,
@@ -175,10 +184,13 @@ def _dtype(subject: Subject) -> "np.dtype[Any]":
 
 
 def _norm(subject: Subject, rows: Any) -> float:
-    """Largest distance of two weight vectors."""
+    """Largest distance of two weight vectors; NaN with a kernel that is indefinite."""
     products = _weight_products(subject, rows)
     squares = np.diag(products)
     distances = squares[:, None] + squares - 2 * products
+    has_gap = subject.is_linear or not math.isnan(getattr(subject.svm, "dual_gap_", 0.0))
+    if not has_gap or float(np.min(distances)) < -1e-5 * float(np.max(np.abs(products))):
+        return math.nan
     return math.sqrt(max(float(np.max(distances)), 0.0))
 
 

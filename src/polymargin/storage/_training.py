@@ -156,8 +156,8 @@ def put_stream(stream: Any) -> tuple[dict[str, Any], Arrays]:
     return fields, {"weights": weights.reshape(-1, k)}
 
 
-def take_stream(fields: Fields, tensors: Tensors, model: Any) -> Any:
-    """A stream that goes on where the stored one was."""
+def take_stream(fields: Fields, tensors: Tensors, model: Any) -> tuple[Any, tuple[str, bool]]:
+    """A stream that goes on where the stored one was, and what it was begun with."""
     machine = known_machine(fields.text("machine"))
     options = core.LinearOptions()
     try:
@@ -178,4 +178,4 @@ def take_stream(fields: Fields, tensors: Tensors, model: Any) -> Any:
     stream = core.LinearStream.__new__(core.LinearStream)
     state = (d, k, machine, options.state(), fields.count("n_seen"), weights.reshape(-1))
     stream.__setstate__(state)  # type: ignore[attr-defined]
-    return stream
+    return stream, (machine, bool(options.fit_intercept))
