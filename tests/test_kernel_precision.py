@@ -145,3 +145,19 @@ def test_a_search_shares_exact_distances(kernel: str, offset: float) -> None:
     distances = (np.abs(wide[:, None] - wide) ** expected).sum(axis=2)
     for gamma in (0.01, 0.1):
         np.testing.assert_allclose(pairs.gram(gamma).matrix, np.exp(-gamma * distances), atol=1e-5)
+
+
+@pytest.mark.parametrize(("dtype", "most"), [(np.float32, 1e-6), (np.float64, 1e-11)])
+def test_the_primal_objective_is_that_of_the_coefficients(dtype: Any, most: float) -> None:
+    """Up to rounding, which grows with C."""
+    X, y = make_rows(0.0)
+    X = X.astype(dtype)
+    model = KernelSVM("ww", gamma=0.05, tol=1e-4, random_state=0).fit(X, y)
+    wide = model.support_vectors_.astype(np.float64)
+    distances = np.square(X.astype(np.float64)[:, None] - wide).sum(axis=2)
+    coef = model.dual_coef_.astype(np.float64)
+    scores = np.exp(-model.gamma_ * distances) @ coef.T
+    norm = float((coef.T * scores[model.support_]).sum())
+    margins = 1 - scores[np.arange(len(y)), y][:, None] + scores
+    loss = float(np.maximum(margins, 0).sum()) - len(y)  # without the own class
+    assert norm / 2 + loss == pytest.approx(model.primal_objective_, rel=most)
