@@ -131,7 +131,7 @@ def with_rare(y: Any, *counts: int) -> Any:
 def test_a_class_of_one_row_is_searched_with_and_told_of(data: tuple[Any, Any, Any]) -> None:
     X, y, groups = data
     rare = with_rare(y, 1)
-    with pytest.warns(UserWarning, match="Class 'a' has 1 row, fewer than the 5 folds") as caught:
+    with pytest.warns(UserWarning, match="Class 'a' has 1 row, fewer than cv=5") as caught:
         found = search((X, rare, groups), cv=5)
     assert len(caught) == 1
     assert caught[0].filename.endswith("test_grid_folds.py")
@@ -162,7 +162,19 @@ def test_a_fold_that_trains_on_one_class_is_refused(data: tuple[Any, Any, Any]) 
         search((X, np.sort(y), groups), cv=TimeSeriesSplit(3))
 
 
+def test_a_class_of_few_groups_is_told_of(data: tuple[Any, Any, Any]) -> None:
+    X, y, groups = data
+    rare = with_rare(y, 4)
+    alone = np.where(rare == "a", 100, groups)
+    with pytest.warns(UserWarning, match="Class 'a' has 1 group, fewer than cv=3"):
+        search((X, rare, alone), cv=3, groups=alone)
+    with pytest.raises(ValueError, match=r"cv=3: there are 2 groups\. Lower cv"):
+        search(data, cv=3, groups=groups % 2)
+    with pytest.raises(ValueError, match="no class has the 3 groups that cv=3 folds need"):
+        search((X, y, groups), cv=3, groups=y)
+
+
 def test_classes_that_are_all_rare_are_refused(data: tuple[Any, Any, Any]) -> None:
     X, y, groups = data
-    with pytest.raises(ValueError, match="n_splits=150 cannot be greater"):
+    with pytest.raises(ValueError, match="no class has the 150 rows that cv=150 folds need"):
         search((X, y, groups), cv=150)

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn import get_config
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
+from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+
+from polymargin._wording import counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,10 +41,14 @@ def _make_splitter(y: "NDArray[Any]", cv: Any, groups: Any, random_state: Any) -
     """A number stands for that many folds, stratified, shuffled, and along groups if any."""
     if not isinstance(cv, Integral) or isinstance(cv, bool):
         return check_cv(cv, y, classifier=True)
-    if groups is not None:
-        return StratifiedGroupKFold(int(cv), shuffle=True, random_state=random_state)
-    _check_counts(y, int(cv))
-    return StratifiedKFold(int(cv), shuffle=True, random_state=random_state)
+    if groups is None:
+        splitter = StratifiedKFold(int(cv), shuffle=True, random_state=random_state)
+        _check_counts(y, np.arange(len(y)), int(cv), "row")
+        return splitter
+    splitter = StratifiedGroupKFold(int(cv), shuffle=True, random_state=random_state)
+    check_consistent_length(y, groups)
+    _check_counts(y, column_or_1d(groups), int(cv), "group")
+    return splitter
 
 
 def _metadata(splitter: Any, groups: Any, split_params: Any) -> dict[str, Any]:
@@ -65,19 +72,28 @@ def _metadata(splitter: Any, groups: Any, split_params: Any) -> dict[str, Any]:
     return routed
 
 
-def _check_counts(y: "NDArray[Any]", n_folds: int) -> None:
-    """A class with fewer rows than folds is searched with all the same, and told of."""
-    classes, counts = np.unique(y, return_counts=True)
+def _check_counts(y: "NDArray[Any]", units: "NDArray[Any]", n_folds: int, noun: str) -> None:
+    """A class in fewer rows or groups than folds is searched with all the same, and told of."""
+    _, numbers = np.unique(units, return_inverse=True)
+    classes, own = np.unique(y, return_inverse=True)
+    n_units = int(numbers.max()) + 1
+    counts = np.bincount(np.unique(own * n_units + numbers) // n_units)
+    if n_folds > n_units:
+        are = "is" if n_units == 1 else "are"
+        raise ValueError(f"cv={n_folds}: there {are} {counted(n_units, noun)}. Lower cv.")
+    if n_folds > counts.max():
+        raise ValueError(
+            f"no class has the {n_folds} {noun}s that cv={n_folds} folds need. Lower cv."
+        )
     rarest = int(counts.argmin())
-    if counts[rarest] >= n_folds or counts.max() < n_folds:
-        return  # where all classes are that rare, scikit-learn refuses
-    n_rare, n_rows = int(np.sum(counts < n_folds)), int(counts[rarest])
+    if n_folds <= counts[rarest]:
+        return
+    n_rare = int(np.sum(counts < n_folds))
     others = "" if n_rare == 1 else f" ({n_rare} classes are that rare)"
-    rows = "1 row" if n_rows == 1 else f"{n_rows} rows"
     warnings.warn(
-        f"Class {classes.tolist()[rarest]!r} has {rows}, fewer than the {n_folds} folds of "
-        f"cv{others}: it is missing from some of them, in training or validation, and its rows "
-        "count as errors where it is not trained on. Lower cv or leave it out.",
+        f"Class {classes.tolist()[rarest]!r} has {counted(int(counts[rarest]), noun)}, fewer than "
+        f"cv={n_folds}{others}: it is missing from some folds, in training or validation, and its "
+        "rows count as errors where it is not trained on. Lower cv or leave it out.",
         UserWarning,
         stacklevel=5,
     )
