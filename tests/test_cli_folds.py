@@ -61,7 +61,7 @@ def folds_of(*arguments: Any) -> tuple[Any, Any]:
 def test_a_border_is_told_in_words_of_options() -> None:
     scaled = (SATIMAGE, "--scale", "minmax", "--folds", 2, "--refinements", 0)
     result = done("select", *scaled, "--log2-C=-10:-8:1")
-    assert "ww at the largest C, 2^-8. Widen --log2-C, or let it grow with --extend." in result.err
+    assert "ww at the largest C, 2^-8. Widen --log2-C, or pass --extend." in result.err
     found = done("select", *scaled, "--log2-C=-10:-8:1", "--json").json
     assert found["borders"] == [
         {"machine": "ww", "parameter": "C", "end": "largest", "value": 2.0**-8}

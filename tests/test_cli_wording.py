@@ -11,8 +11,8 @@ from polymargin.cli._option_names import in_options
     [
         ("above tol=0.001. Raise max_iter, lower C or loosen tol.",
          "above --tol 0.001. Raise --max-iter, lower C or loosen --tol."),
-        ("Widen log2_C, or let it grow with extend=True.",
-         "Widen --log2-C, or let it grow with --extend."),
+        ("Widen log2_C, or pass extend=True.",
+         "Widen --log2-C, or pass --extend."),
         ("delimiter='ab': use one character", "--delimiter 'ab': use one character"),
         ("name it with format=: one of csv, tsv", "name it with --format: one of csv, tsv"),
         ("give another with delimiter=", "give another with --delimiter"),

@@ -41,7 +41,7 @@ def test_a_best_point_on_the_border_is_warned_of() -> None:
         found = search("llw", extend=False)
     assert found.borders == (GridBorder("llw", "C", "largest", 2.0**-6),)
     (message,) = [str(w.message) for w in caught]
-    assert "llw at the largest C, 2^-6. Widen log2_C, or let it grow with extend=True." in message
+    assert "llw at the largest C, 2^-6. Widen log2_C, or pass extend=True." in message
     assert caught[0].filename == __file__
 
 

@@ -323,7 +323,7 @@ def _border_message(borders: tuple[GridBorder, ...], extend: bool) -> str:
     way_out = (
         f"Widen {ranges}; extend=True adds at most {MOST_STEPS} steps to a side."
         if extend
-        else f"Widen {ranges}, or let it grow with extend=True."
+        else f"Widen {ranges}, or pass extend=True."
     )
     return (
         f"{subject} on the border of the grid, where better ones may lie beyond: "
