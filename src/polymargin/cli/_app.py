@@ -54,6 +54,16 @@ class _Command(_Help, TyperCommand):
 class _Commands(_Help, TyperGroup):
     """Knows names and helps of the commands; what is to run or to complete is loaded."""
 
+    # Typer would end an interrupt before and after the command itself without a word.
+
+    def make_context(self, *arguments: Any, **options: Any) -> Any:
+        with explained():
+            return super().make_context(*arguments, **options)
+
+    def invoke(self, ctx: Any) -> Any:
+        with explained():
+            return super().invoke(ctx)
+
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         name, known, rest = super().resolve_command(ctx, args)
         return name, known if name is None else load_command(name), rest
@@ -122,7 +132,7 @@ def _common(
 def run(arguments: Sequence[str] | None) -> NoReturn:
     """Run the command that the arguments name, and leave with its exit code."""
     prepare_streams()
-    with orderly_termination(), explained():
+    with explained(), orderly_termination():
         try:
             code = app(args=arguments, prog_name="polymargin", standalone_mode=False)
         except _UsageError as error:

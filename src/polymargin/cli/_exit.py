@@ -33,7 +33,9 @@ def explained() -> Iterator[None]:
             _end_without_reader()
         raise
     except KeyboardInterrupt:
-        _end(interrupted(), NOTHING_WRITTEN)
+        # At once: what makes colours may not be imported yet, and nobody waits for that now.
+        print(f"error: {NOTHING_WRITTEN}", file=sys.stderr)
+        raise SystemExit(interrupted()) from None
     except BrokenPipeError:
         _end_without_reader()
     except OutputError as error:
