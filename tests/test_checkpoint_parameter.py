@@ -275,7 +275,7 @@ def test_searches_write_the_last_fit_alone(
         _checkpoints, "write_fit", lambda path, **parts: written.append(parts["parameters"]["C"])
     )
     estimator = KernelSVM(checkpoint=file, random_state=0, max_iter=10**6)
-    search = nested_grid_search(estimator, *crowd, log2_C=(0, 2, 1), log2_gamma=(-2, 0, 1), cv=2)
+    search = nested_grid_search(estimator, *crowd, log2_C=(0, 0, 1), log2_gamma=(-2, -2, 1), cv=2)
     assert written == [search.best.C]
 
 

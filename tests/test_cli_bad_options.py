@@ -16,12 +16,15 @@ USAGE = 2
 
 
 BAD_OPTIONS: dict[str, tuple[tuple[Any, ...], str]] = {
-    "C": (("-C", "-1"), "'C' parameter"),
-    "C not a number": (("-C", "nan"), "'C' parameter"),
+    "C": (("-C", "-1"), "'-C' / '--C': -1 is not a positive number"),
+    "C not a number": (("-C", "nan"), "'-C' / '--C': nan is not a positive number"),
     "C a word": (("-C", "one"), "'-C'"),
     "tol": (("--tol", "-1"), "--tol"),
     "gamma": (("--kernel", "rbf", "--gamma", "abc"), "--gamma: 'abc'"),
-    "negative gamma": (("--kernel", "rbf", "--gamma", "-1"), "'gamma' parameter"),
+    "negative gamma": (
+        ("--kernel", "rbf", "--gamma", "-1"),
+        "--gamma: '-1' is neither a positive number",
+    ),
     "gamma without kernel": (("--gamma", "1"), "--gamma: goes with --kernel only"),
     "degree without kernel": (("--degree", "2"), "--degree: goes with --kernel only"),
     "kernel": (("--kernel", "xyz"), "--kernel"),
@@ -30,10 +33,10 @@ BAD_OPTIONS: dict[str, tuple[tuple[Any, ...], str]] = {
     "machine": (("--machine", "xyz"), "unknown machine 'xyz'"),
     "kernel solver": (("--solver", "s2do"), "unknown solver 's2do'"),
     "linear solver": (("--kernel", "rbf", "--solver", "block-descent"), "unknown solver"),
-    "block solver": (("--block-solver", "xyz"), "unknown block_solver 'xyz'"),
+    "block solver": (("--block-solver", "xyz"), "unknown --block-solver 'xyz'"),
     "block solver of others": (("-m", "ww", "--block-solver", "sort"), "is not defined for"),
     "jobs": (("--jobs", "0"), "--jobs"),
-    "delimiter": (("--delimiter", "ab"), "delimiter='ab'"),
+    "delimiter": (("--delimiter", "ab"), "--delimiter 'ab'"),
     "scale": (("--scale", "big"), "--scale"),
     "hash bits": (("--hash-bits", "31"), "--hash-bits"),
     "max iter": (("--max-iter", "0"), "--max-iter"),

@@ -106,7 +106,7 @@ def test_messages_show_names_as_they_are(tmp_path: Path) -> None:
     result = run("train", tmp_path, "--machine", "[/bold]", "-o", tmp_path / "m.safetensors")
     assert "unknown machine '[/bold]'" in result.err
     result = run("train", tmp_path, "--gamma", "[/bold]", "--kernel", "rbf", "-o", "m")
-    assert "'[/bold]' is neither a number" in result.err
+    assert "'[/bold]' is neither a positive number" in result.err
 
 
 def test_names_that_are_not_text(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ def test_rows_that_teach_nothing(tmp_path: Path) -> None:
     assert "nan.svm:2:5" in one_error(run("train", tmp_path / "nan.svm", *out), INPUT)
     (tmp_path / "marks.tsv").write_text("a\t!!\nb\t??\n")
     message = one_error(run("train", tmp_path / "marks.tsv", *out), INPUT)
-    assert "marks.tsv: empty vocabulary" in message
+    assert "marks.tsv: no text holds a single feature" in message
     (tmp_path / "ragged.csv").write_text("a,label\n1,x\n1,2,y\n")
     assert "ragged.csv:3" in one_error(run("train", tmp_path / "ragged.csv", *out), INPUT)
     assert "m.safetensors" not in names_in(tmp_path)
@@ -38,7 +38,7 @@ def test_labels_that_the_model_does_not_know_are_errors(model: Path, tmp_path: P
     rows = np.full((4, 36), 50.0)
     data = write_svmlight(tmp_path / "a.svm", rows, [1, 99, 2.5, 1])
     result = done("score", model, data, "--json")
-    assert "2 row(s) have labels that the model does not know" in result.err
+    assert "errors: 2 rows with labels that the model does not know" in result.err
     assert result.json["n"] == 4
     assert {row["label"] for row in result.json["classes"]} >= {1, 2.5, 99}
     assert result.json["errors"] >= 2
@@ -50,7 +50,7 @@ def test_more_and_fewer_features(model: Path, tmp_path: Path) -> None:
     (tmp_path / "wide.svm").write_text("1 1:50 40:3\n2 2:3 50:1\n")
     result = done("predict", model, tmp_path / "wide.svm")
     assert len(result.out.splitlines()) == 2
-    assert "2 value(s) belong to features beyond the 36 of the model" in result.err
+    assert "ignored 2 values of features beyond the 36 of the model" in result.err
     (tmp_path / "narrow.svm").write_text("1 1:50\n2 2:3\n")
     result = done("predict", model, tmp_path / "narrow.svm")
     assert len(result.out.splitlines()) == 2
@@ -82,10 +82,10 @@ def test_files_that_inspect_reads_beside_the_rows(model: Path, tmp_path: Path) -
     texts.write_text("a\tb\n")
     for options, code, message in (
         (("--names", tmp_path / "none.txt"), INPUT, "none.txt: No such file"),
-        (("--names", names), USAGE, "names has 2 entries"),
+        (("--names", names), INPUT, "names.txt: 2 names for 36 features"),
         (("--texts", tmp_path / "none.tsv"), INPUT, "none.tsv: No such file"),
-        (("--texts", texts), INPUT, "texts.tsv: 1 texts for 4435 rows"),
-        (("--image-shape", "5x5"), USAGE, "does not fit rows of 36 features"),
+        (("--texts", texts), INPUT, "texts.tsv: 1 text for 4,435 rows"),
+        (("--image-shape", "5x5"), USAGE, "5x5 are 25 pixels, but rows have 36 features"),
     ):
         result = run("inspect", model, SATIMAGE, "--report", report, *options)
         assert message in one_error(result, code)

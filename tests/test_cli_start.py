@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli_helpers import SATIMAGE, SATIMAGE_TEST, done
+from cli_helpers import SATIMAGE, SATIMAGE_TEST, done, run
 
 import polymargin
 from polymargin import cli
+from polymargin.cli import _app
 from polymargin.cli._app import COMMANDS
 
 HEAVY = {"numpy", "scipy", "sklearn", "joblib", "pandas", "matplotlib", "onnx", "zstandard"}
@@ -147,9 +148,24 @@ def test_a_name_that_the_package_does_not_have() -> None:
         polymargin.LinearSVN  # noqa: B018
 
 
-@pytest.mark.parametrize("module", ["typer", "polymargin.cli.score", "numpy", "sklearn"])
+# The last one is asked for again by what shows errors in colours.
+@pytest.mark.parametrize(
+    "module", ["typer", "polymargin.cli.score", "numpy", "sklearn", "rich.style"]
+)
 def test_an_interrupted_start_leaves_one_line(module: str) -> None:
     ended = python(INTERRUPT_IMPORT, module, "score", "m.safetensors", "rows.svm")
     assert ended.returncode == 130
     assert ended.stderr == "error: interrupted; no file was written\n"
     assert ended.stdout == ""
+
+
+@pytest.mark.parametrize("step", ["get_command", "_explained"])
+def test_an_interrupt_while_options_are_made_leaves_one_line(
+    step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*arguments: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_app, step, interrupt)
+    ended = run("score", "m.safetensors", "rows.svm")
+    assert (ended.code, ended.err) == (130, "error: interrupted; no file was written\n")

@@ -129,7 +129,7 @@ def test_what_standard_input_cannot_do(tmp_path: Path) -> None:
     assert "a pipe is read but once" in run("train", tmp_path / "pipe", "--stream", *out).err
     result = run("train", "-", "--stream", "--classes", "1,2", *out, stdin=b"1 1:1\n2 1:2\n")
     assert result.code == USAGE
-    assert "n_features is needed" in result.err
+    assert "--n-features is needed" in result.err
     result = run("train", SATIMAGE, "--stream", "--classes", "1,2", *out)
     assert result.code == USAGE
     assert "--n-features" in result.err

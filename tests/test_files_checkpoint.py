@@ -148,7 +148,7 @@ def test_models_and_checkpoints_are_told_apart(crowd: tuple[Any, Any], file: Pat
             read(file)
     save(model, file)
     with pytest.raises(
-        ModelFileError, match="this is a model, not a checkpoint; read it with load"
+        ModelFileError, match="this is a model, not a checkpoint; polymargin predict"
     ):
         read_checkpoint(file)
 

@@ -284,7 +284,7 @@ def test_top_features_are_the_largest(weights: str) -> None:
         negative = part[part["weight"] < 0]["weight"].tolist()
         assert negative == sorted(coef[c][coef[c] < 0])[:2]
     assert table["name"].tolist() == [iris.feature_names[j] for j in table["feature"]]
-    with pytest.raises(ValueError, match="2 entries, the model has 4"):
+    with pytest.raises(ValueError, match="2 names for 4 features"):
         top_features(model, names=["a", "b"])
     with pytest.raises(ValueError, match="at least 1"):
         top_features(model, 0)

@@ -13,7 +13,7 @@ ROOT = Path(polymargin.__file__).parent
 
 # From the bottom up. What stands in one line does not import each other.
 LAYERS = (
-    ("errors", "_atomic", "_attempt", "_sklearn", "_threads"),
+    ("errors", "_atomic", "_attempt", "_sklearn", "_threads", "_wording"),
     ("core",),
     ("_options", "_machines", "_versions"),
     ("block_solvers",),

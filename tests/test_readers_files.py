@@ -121,7 +121,7 @@ class TestFormats:
     def test_neither_name_nor_content(self, tmp_path: Path) -> None:
         file = tmp_path / "a.dat"
         file.write_text("what is this\nno idea, really\n")
-        with pytest.raises(DataError, match="name one of svmlight, text, csv"):
+        with pytest.raises(DataError, match="name it with format=: one of svmlight, text, csv"):
             read(file)
 
     @pytest.mark.parametrize("option", [{"format": "svm"}, {"extra": "drop"}, {"zero_based": 2}])

@@ -110,7 +110,7 @@ class TestSyntax:
         labels = write("red\nblue\n", "labels.txt")
         table = read(write("1:2\n2:1\n"), labels_path=labels)
         assert table.y.tolist() == ["red", "blue"]
-        with pytest.raises(DataError, match="2 labels for 1 rows"):
+        with pytest.raises(DataError, match="2 labels for 1 row;"):
             read(write("1:2\n"), labels_path=labels)
 
     @pytest.mark.parametrize(

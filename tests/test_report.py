@@ -275,7 +275,7 @@ def test_bad_arguments(tmp_path: Path) -> None:
     path = tmp_path / "out.html"
     with pytest.raises(ValueError, match="go together"):
         report(model, iris.data, iris.target, path, X_test=iris.data)
-    with pytest.raises(ValueError, match="texts has 1 entries, X has 150 rows"):
+    with pytest.raises(ValueError, match="1 text for 150 rows of X"):
         report(model, iris.data, iris.target, path, texts=["one"])
     with pytest.raises(ValueError, match="at least 1"):
         report(model, iris.data, iris.target, path, max_patterns=0)

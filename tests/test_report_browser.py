@@ -5,9 +5,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.pipeline import make_pipeline
 from test_report import NASTY, nasty_model
 
+from polymargin import LinearSVM
 from polymargin.inspect import report
 
 pytest.importorskip("jinja2")
@@ -175,6 +179,38 @@ def test_phone(open_page: Any) -> None:
     page.locator("#suspicious .tools").get_by_label("sort by").select_option("0 ascending")
     shown = numbers(page.locator("#suspects td[data-title=row]:visible").all_inner_texts())
     assert shown == sorted(shown)
+
+
+INTENTS = (
+    "do_you_have_pets",
+    "where_are_you_from",
+    "what_are_your_hobbies",
+    "who_do_you_work_for",
+    "restaurant_reviews",
+    "how_old_are_you",
+    "common_mammogram",
+    "payday",
+)
+
+
+@pytest.mark.parametrize("width", [800, 1024, 1300, 1600])
+def test_tables_are_not_cut(browser: Any, tmp_path: Path, width: int) -> None:
+    random = np.random.default_rng(0)
+    y = random.integers(len(INTENTS), size=120)
+    words = [f"{'long ' * (i % 9)}question w{c} w{random.integers(8)}" for i, c in enumerate(y)]
+    labels = np.array(INTENTS, dtype=object)[y]
+    model = make_pipeline(TfidfVectorizer(), LinearSVM("ww", C=0.05, random_state=0))
+    model.fit(words, labels)
+    report(model, words, labels, tmp_path / "report.html")
+    page = browser.new_page(viewport={"width": width, "height": 900})
+    page.goto((tmp_path / "report.html").as_uri())
+    sizes = page.evaluate(
+        """() => Array.from(document.querySelectorAll(".scroll:has(.data)"))
+          .map((box) => [box.firstChild.id, box.scrollWidth - box.clientWidth])"""
+    )
+    page.close()
+    assert {name for name, _ in sizes} >= {"suspects", "support", "pairs-table"}
+    assert [name for name, hidden in sizes if hidden > 0] == []
 
 
 def test_dark_mode(open_page: Any) -> None:

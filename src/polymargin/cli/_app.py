@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Annotated, Any, NoReturn
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from polymargin.cli._codes import Exit
@@ -36,8 +36,33 @@ _LOOK: dict[str, Any] = {"rich_markup_mode": "rich", "pretty_exceptions_enable":
 _UsageError: Any = typer.BadParameter.__base__
 
 
-class _Commands(TyperGroup):
+class _Help:
+    """Shows no type of value for options that take none."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        params: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for param in params:
+            if getattr(param, "is_flag", False):
+                param.metavar = ""
+        return params
+
+
+class _Command(_Help, TyperCommand):
+    """A command with its options."""
+
+
+class _Commands(_Help, TyperGroup):
     """Knows names and helps of the commands; what is to run or to complete is loaded."""
+
+    # Typer would end an interrupt before and after the command itself without a word.
+
+    def make_context(self, *arguments: Any, **options: Any) -> Any:
+        with explained():
+            return super().make_context(*arguments, **options)
+
+    def invoke(self, ctx: Any) -> Any:
+        with explained():
+            return super().invoke(ctx)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         name, known, rest = super().resolve_command(ctx, args)
@@ -67,9 +92,9 @@ def load_command(name: str) -> Any:
     with explained():
         module = import_module(f"polymargin.cli.{name}")
     alone = typer.Typer(add_completion=False, **_LOOK)
-    alone.command(name, epilog=module.EXAMPLES, no_args_is_help=name not in _WORK_ALONE)(
-        _explained(grouped(getattr(module, name)))
-    )
+    alone.command(
+        name, cls=_Command, epilog=module.EXAMPLES, no_args_is_help=name not in _WORK_ALONE
+    )(_explained(grouped(getattr(module, name))))
     return get_command(alone)
 
 
@@ -107,7 +132,7 @@ def _common(
 def run(arguments: Sequence[str] | None) -> NoReturn:
     """Run the command that the arguments name, and leave with its exit code."""
     prepare_streams()
-    with orderly_termination(), explained():
+    with explained(), orderly_termination():
         try:
             code = app(args=arguments, prog_name="polymargin", standalone_mode=False)
         except _UsageError as error:

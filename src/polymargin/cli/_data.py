@@ -9,6 +9,7 @@ import numpy as np
 
 from polymargin._sklearn import InvalidParameterError
 from polymargin.cli._exit import is_refusal
+from polymargin.cli._model_kind import model_kind
 from polymargin.cli._option_sets import Reading
 from polymargin.errors import DataError
 from polymargin.readers import Table, read
@@ -27,7 +28,7 @@ def read_to_train(path: Path, reading: Reading) -> Table:
     """All rows, of two classes at least."""
     table = read_rows(path, reading)
     assert table.y is not None
-    check_classes(np.unique(table.y), path)
+    check_classes(np.unique(table.y), path, table.reading)
     return table
 
 
@@ -38,13 +39,14 @@ def labelled(table: Table, path: Path) -> Table:
     return table
 
 
-def check_classes(classes: "NDArray[Any]", path: Path) -> None:
+def check_classes(classes: "NDArray[Any]", path: Path, reading: dict[str, Any]) -> None:
     """There is nothing to learn from one class, nor classes to learn from measurements."""
     if classes.dtype.kind == "f":
+        # A column could be another one; svmlight data have their labels in one place.
+        other = "name their column with --label, or " if "label" in reading else ""
         raise DataError(
             f"the labels are numbers such as {classes[classes != np.floor(classes)][0]:g}, as if "
-            "to be measured; name their column with --label, or take them as words with "
-            "--label-kind string",
+            f"to be measured; {other}take them as words with --label-kind string",
             path=str(path),
         )
     if len(classes) == 1:
@@ -55,8 +57,10 @@ def check_classes(classes: "NDArray[Any]", path: Path) -> None:
 
 @contextmanager
 def opening(path: Path) -> Iterator[None]:
-    """Errors of the operating system in here concern an input file."""
+    """Errors of the operating system in here concern an input file, which is no model."""
     try:
+        if model_kind(path) is not None:
+            raise DataError("this is a model, not data", path=str(path))
         yield
     except OSError as error:
         raise DataError(error.strerror or str(error), path=str(path)) from error

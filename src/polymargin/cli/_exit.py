@@ -9,6 +9,7 @@ from traceback import walk_tb
 import typer
 
 from polymargin.cli._codes import NOTHING_WRITTEN, Exit
+from polymargin.cli._option_names import in_options
 from polymargin.cli._output.files import OutputError
 from polymargin.cli._output.terminal import complain
 from polymargin.cli._signals import was_terminated
@@ -32,13 +33,15 @@ def explained() -> Iterator[None]:
             _end_without_reader()
         raise
     except KeyboardInterrupt:
-        _end(interrupted(), NOTHING_WRITTEN)
+        # At once: what makes colours may not be imported yet, and nobody waits for that now.
+        print(f"error: {NOTHING_WRITTEN}", file=sys.stderr)
+        raise SystemExit(interrupted()) from None
     except BrokenPipeError:
         _end_without_reader()
     except OutputError as error:
         _end(Exit.OUTPUT, str(error))
     except (DataError, ModelFileError) as error:
-        _end(Exit.INPUT, str(error))
+        _end(Exit.INPUT, in_options(str(error)))
     except MissingPackageError as error:
         _end(Exit.USAGE, str(error))
     except OSError as error:
@@ -48,7 +51,7 @@ def explained() -> Iterator[None]:
     except (ValueError, TypeError) as error:
         if not is_refusal(error):
             raise
-        _end(Exit.USAGE, str(error))
+        _end(Exit.USAGE, in_options(str(error)))
 
 
 def _end(code: Exit, message: str) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polymargin.cli._data import check_missing, concerning
+from polymargin.cli._model_kind import opening_model
 from polymargin.cli._recipe import SVM, take_apart, transform
 from polymargin.cli._training_format import TrainingFormat, format_of_model
 from polymargin.files import ModelInfo, load_with_info
@@ -43,7 +44,8 @@ class OpenModel:
 
 def open_model(path: Path, jobs: int | None = None, file_format: str | None = None) -> OpenModel:
     """Load a model; data files are read as its training file was, unless a format is named."""
-    model, info = load_with_info(path)
+    with opening_model(path):
+        model, info = load_with_info(path)
     steps, svm = take_apart(model)
     if jobs is not None:
         svm.set_params(n_jobs=jobs)

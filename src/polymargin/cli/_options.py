@@ -5,6 +5,8 @@ from typing import Annotated, Literal
 
 import typer
 
+from polymargin.cli._parsing import check_finite, check_positive
+
 _MODEL, _DATA, _FEATURES = "The model", "The data", "Features"
 
 
@@ -92,6 +94,7 @@ NFeaturesOption = Annotated[
     typer.Option(
         "--n-features",
         min=1,
+        max=2**31 - 1,
         metavar="N",
         help="Columns of svmlight data, where the last ones may be empty.",
         rich_help_panel=_DATA,
@@ -129,7 +132,10 @@ MachineOption = Annotated[
     ),
 ]
 COption = Annotated[
-    float, typer.Option("-C", "--C", help="Weight of the loss.", rich_help_panel=_MODEL)
+    float,
+    typer.Option(
+        "-C", "--C", help="Weight of the loss.", callback=check_positive, rich_help_panel=_MODEL
+    ),
 ]
 KernelOption = Annotated[
     str | None,
@@ -148,10 +154,16 @@ GammaOption = Annotated[
     typer.Option("--gamma", "-g", help="A number, scale or auto.", rich_help_panel=_MODEL),
 ]
 DegreeOption = Annotated[
-    int, typer.Option("--degree", min=0, help="Of polynomial kernels.", rich_help_panel=_MODEL)
+    int,
+    typer.Option(
+        "--degree", min=0, max=2**31 - 1, help="Of polynomial kernels.", rich_help_panel=_MODEL
+    ),
 ]
 Coef0Option = Annotated[
-    float, typer.Option("--coef0", help="Of poly and sigmoid.", rich_help_panel=_MODEL)
+    float,
+    typer.Option(
+        "--coef0", help="Of poly and sigmoid.", callback=check_finite, rich_help_panel=_MODEL
+    ),
 ]
 InterceptOption = Annotated[
     bool | None,
@@ -169,11 +181,19 @@ ClassWeightOption = Annotated[
 ]
 TolOption = Annotated[
     float,
-    typer.Option("--tol", min=0.0, help="Relative duality gap to reach.", rich_help_panel=_MODEL),
+    typer.Option(
+        "--tol",
+        min=0.0,
+        help="Relative duality gap to reach.",
+        callback=check_finite,
+        rich_help_panel=_MODEL,
+    ),
 ]
 MaxIterOption = Annotated[
     int | None,
-    typer.Option("--max-iter", min=1, help="Bound on the passes.", rich_help_panel=_MODEL),
+    typer.Option(
+        "--max-iter", min=1, max=2**62 - 1, help="Bound on the passes.", rich_help_panel=_MODEL
+    ),
 ]
 StoppingOption = Annotated[
     Stopping,
@@ -188,11 +208,18 @@ BlockSolverOption = Annotated[
 CacheOption = Annotated[
     float,
     typer.Option(
-        "--cache-size", metavar="MB", help="Memory for kernel rows.", rich_help_panel=_MODEL
+        "--cache-size",
+        metavar="MB",
+        help="Memory for kernel rows.",
+        callback=check_positive,
+        rich_help_panel=_MODEL,
     ),
 ]
 SeedOption = Annotated[
-    int, typer.Option("--seed", min=0, help="Of everything random.", rich_help_panel=_MODEL)
+    int,
+    typer.Option(
+        "--seed", min=0, max=2**32 - 1, help="Of everything random.", rich_help_panel=_MODEL
+    ),
 ]
 
 # Features

@@ -39,11 +39,38 @@ def parse_gamma(text: str) -> float | str:
     if text in ("scale", "auto"):
         return text
     try:
-        return float(text)
+        gamma = float(text)
     except ValueError:
+        gamma = math.nan
+    if not 0 < gamma < math.inf:
         raise typer.BadParameter(
-            f"{text!r} is neither a number nor scale nor auto", param_hint="--gamma"
-        ) from None
+            f"{text!r} is neither a positive number nor scale nor auto", param_hint="--gamma"
+        )
+    return gamma
+
+
+def parse_machines(text: str) -> list[str]:
+    """Names with commas."""
+    names = [name.strip() for name in text.split(",")]
+    if not all(names):
+        raise typer.BadParameter(
+            f"{text!r} is not names with commas, as in ww,cs", param_hint="--machines"
+        )
+    return names
+
+
+def check_positive(value: float) -> float:
+    """Of an option that takes a positive number."""
+    if not 0 < value < math.inf:
+        raise typer.BadParameter(f"{value:g} is not a positive number")
+    return value
+
+
+def check_finite(value: float) -> float:
+    """Of an option that takes a number."""
+    if not math.isfinite(value):
+        raise typer.BadParameter(f"{value:g} is not a finite number")
+    return value
 
 
 def parse_shape(text: str) -> tuple[int, int]:

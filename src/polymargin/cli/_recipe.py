@@ -1,5 +1,7 @@
 """From a table to features and an estimator: what `train`, `select` and `path` share."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -8,10 +10,12 @@ from scipy import sparse
 from sklearn.pipeline import Pipeline
 
 from polymargin._sklearn import validate_parameters
+from polymargin._wording import counted
 from polymargin.cli._data import check_missing, concerning
 from polymargin.cli._option_sets import Features, KernelOptions
 from polymargin.cli._output.terminal import note
 from polymargin.cli._parsing import parse_gamma, parse_ngrams
+from polymargin.errors import DataError
 from polymargin.estimators import KernelSVM, LinearSVM
 from polymargin.preprocessing import ColumnEncoder, Scaler
 from polymargin.readers import Columns, Table
@@ -60,11 +64,24 @@ def fit_features(
         check_missing(table, path, "fill it in, or put the mean with --missing mean")
     X, steps = table.X, make_steps(features, table.X)
     for _, step in steps:
-        with concerning(path):
+        with concerning(path), _with_vocabulary():
             X = step.fit_transform(X)
     if sparse.issparse(X) and X.nnz > _DENSE * X.shape[0] * X.shape[1]:
         X = X.toarray()
     return steps, X.astype(np.dtype(features.precision), copy=False)
+
+
+@contextmanager
+def _with_vocabulary() -> Iterator[None]:
+    """Texts without a single feature are told of in words of options."""
+    try:
+        yield
+    except ValueError as error:
+        if "empty vocabulary" not in str(error):
+            raise
+        raise DataError(
+            "no text holds a single feature; shorten --ngrams, or take another --analyzer"
+        ) from error
 
 
 def transform(steps: "list[tuple[str, Any]]", X: Any, precision: "np.dtype[Any]") -> Any:
@@ -119,7 +136,8 @@ def describe_rows(X: Any, y: "NDArray[Any]") -> str:
     """One line on what was read."""
     n, d = X.shape
     filled = f", {X.nnz / max(1, n * d):.2%} stored" if sparse.issparse(X) else ""
-    return f"{n:,} rows, {d:,} features, {len(np.unique(y))} classes{filled}"
+    classes = f"{len(np.unique(y))} classes{filled}"
+    return f"{counted(n, 'row')}, {counted(d, 'feature')}, {classes}"
 
 
 def describe_columns(columns: Columns) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import typer
 
+from polymargin._wording import counted
 from polymargin.cli._data import (
     check_classes,
     check_missing,
@@ -124,9 +125,9 @@ def _outline(
         outline = scan(path, **reading.options)
     if outline.classes is None:
         raise DataError("there are no labels", path=str(path))
-    check_classes(outline.classes, path)
+    check_classes(outline.classes, path, outline.reading)
     if not quiet:
-        note(f"{outline.n_rows:,} rows, {len(outline.classes)} classes")
+        note(f"{counted(outline.n_rows, 'row')}, {len(outline.classes)} classes")
     return outline.classes, outline.reading | {"n_jobs": reading.jobs}
 
 
@@ -206,6 +207,6 @@ def _progress(passes: int, quiet: bool) -> Iterator[Callable[[int, int], None] |
 
         def show(number: int, seen: int) -> None:
             name = "certificate" if number == passes else f"pass {number + 1}/{passes}"
-            progress.update(task, description=f"{name}  {seen:,} rows")
+            progress.update(task, description=f"{name}  {counted(seen, 'row')}")
 
         yield show

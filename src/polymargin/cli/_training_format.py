@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from polymargin._wording import counted
 from polymargin.cli._data import labelled, opening
 from polymargin.cli._output.terminal import warn
 from polymargin.errors import DataError
@@ -23,10 +24,12 @@ class TrainingFormat:
     """How the training file was read, and so are others.
 
     `options` are those of the training file; `file_format` is what the user named, if anything.
+    `of_model` tells that a model knows them, and that the training file was not just read.
     """
 
     options: dict[str, Any]
     file_format: str | None = None
+    of_model: bool = True
 
     def read(self, path: Path, jobs: int = 1) -> Table:
         """All rows, which need labels."""
@@ -57,11 +60,12 @@ class TrainingFormat:
             found_again = own == "csv" and self.options.get("delimiter") in _FOUND
             return {k: v for k, v in self.options.items() if not found_again or k != "delimiter"}
         if self.file_format is None and not any({trained, own} <= {*f} for f in _FAMILIES):
-            raise DataError(
-                f"by its name it is a {own} file, but the model was trained on {trained}; "
-                "--format reads it as something else",
-                path=str(path),
+            way_out = (
+                f"the model was trained on {trained}; --format reads it as something else"
+                if self.of_model
+                else f"the rows to train on are {trained}; convert one of the two files"
             )
+            raise DataError(f"by its name it is a {own} file, but {way_out}", path=str(path))
         kept = {name: self.options[name] for name in _OF_ALL_FORMATS if name in self.options}
         return kept | {"format": own}
 
@@ -69,8 +73,8 @@ class TrainingFormat:
         """Values of features that the model has never seen are not dropped in silence."""
         if n_ignored:
             warn(
-                f"{n_ignored:,} value(s) belong to features beyond the "
-                f"{self.options['n_features']:,} of the model and were ignored"
+                f"ignored {counted(n_ignored, 'value')} of features beyond the "
+                f"{self.options['n_features']:,} of the model"
             )
 
 
@@ -81,7 +85,7 @@ def format_of_table(table: Table) -> TrainingFormat:
         options["kinds"] = table.X.kinds
     elif not isinstance(table.X, list):
         options["n_features"] = table.X.shape[1]
-    return TrainingFormat(options)
+    return TrainingFormat(options, of_model=False)
 
 
 def format_of_model(

@@ -14,6 +14,7 @@ from polymargin.cli import _options as o
 from polymargin.cli._option_conflicts import refuse_without_kernel
 from polymargin.cli._option_sets import Features, FitOptions, KernelOptions, Reading
 from polymargin.cli._output.terminal import err, grid, note, show, show_json
+from polymargin.cli._parsing import parse_machines
 
 if TYPE_CHECKING:
     from polymargin.cli._recipe import SVM
@@ -86,7 +87,7 @@ def bench(
     refuse_without_kernel(context, kernel.kernel)
     ours = [
         make_estimator(kernel, machine=name, C=C, n_jobs=reading.jobs, **fitting.parameters)
-        for name in machines.split(",")
+        for name in parse_machines(machines)
     ]
     for svm in ours:
         check_parameters(svm)

@@ -5,7 +5,9 @@ from typing import Annotated, Any
 
 import typer
 
+from polymargin._wording import counted
 from polymargin.cli import _options as o
+from polymargin.cli._model_kind import model_kind
 from polymargin.cli._option_sets import Reading
 from polymargin.cli._output.files import check_target, without_packing, writing
 from polymargin.cli._output.terminal import note, shown_warnings
@@ -69,7 +71,7 @@ def convert(
                 "--shuffle keeps the format; convert in two steps", param_hint="--to"
             )
         n_lines = shuffle_lines(source, target, seed, reading.file_format)
-        note(f"{n_lines:,} rows in {target}")
+        note(f"{counted(n_lines, 'row')} in {target}")
         return
     wanted = to or _SUFFIXES.get(without_packing(target).suffix)
     if wanted is None:
@@ -79,29 +81,16 @@ def convert(
             param_hint="--to",
         )
     with shown_warnings():
-        found = _model_format(source)
-        if found is not None:
+        found = "safetensors" if source.suffix == ".safetensors" else model_kind(source)
+        if found in ("safetensors", "liblinear"):
             _convert_model(source, found, target, wanted, encoded)
         else:
             _convert_data(source, target, wanted, reading)
 
 
-def _model_format(path: Path) -> str | None:
-    """What kind of model a file holds; None where it holds data, or is no file at all."""
-    if path.suffix == ".safetensors":
-        return "safetensors"
-    if not path.is_file():
-        return None
-    with path.open("rb") as file:
-        head = file.read(12)
-    if head == b"solver_type ":
-        return "liblinear"
-    is_header = head[8:9] == b"{" and head[4:8] == bytes(4)  # its length comes first
-    return "safetensors" if is_header else None
-
-
 def _convert_model(source: Path, found: str, target: Path, wanted: str, encoded: bool) -> None:
     from polymargin.cli._recipe import assemble, take_apart
+    from polymargin.estimators import LinearSVM
     from polymargin.files import (
         load_liblinear,
         load_with_info,
@@ -122,6 +111,11 @@ def _convert_model(source: Path, found: str, target: Path, wanted: str, encoded:
     else:
         model = load_liblinear(source)
     steps, svm = take_apart(model)
+    if wanted == "liblinear" and not isinstance(svm, LinearSVM):
+        raise typer.BadParameter(
+            "a LIBLINEAR model is linear; a kernel machine becomes safetensors or onnx",
+            param_hint="--to",
+        )
     if steps and not hasattr(steps[0][1], "n_features_in_"):
         if encoded:
             model = assemble(steps[1:], svm)

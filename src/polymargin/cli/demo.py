@@ -42,7 +42,7 @@ def demo(
     tol: Annotated[float, typer.Option(min=0.0, help="Relative duality gap of ours.")] = 1e-4,
 ) -> None:
     """Train our machines and scikit-learn's on bundled data, print a table, draw a picture."""
-    check_plot(output)
+    check_plot(output, name="FILE")
     from polymargin.datasets import load_satimage
     from polymargin.demo import outcome_table
     from polymargin.demo.picture import draw

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from polymargin._versions import versions
+from polymargin._wording import counted
 from polymargin.cli import _options as o
 from polymargin.cli._output.terminal import show_figures, show_json
 
@@ -34,9 +35,11 @@ def info(
     if model is None:
         show_json(versions()) if json else show_figures("", versions())
         return
+    from polymargin.cli._model_kind import opening_model
     from polymargin.files import StoredFit, describe
 
-    described = describe(model)
+    with opening_model(model):
+        described = describe(model)
     if isinstance(described, StoredFit):
         if json:
             show_json(_fields_of_checkpoint(described) | {"file": str(model)})
@@ -119,8 +122,10 @@ def _facts(described: "ModelInfo") -> dict[str, Any]:
         "classes": f"{len(described.classes)}: {', '.join(labels)}",
         "features": f"{described.n_features:,}, {described.dtype}, {described.weights}",
     }
-    if described.estimator == "KernelSVM":
-        facts["kernel"] = f"{parameters['kernel']}, {described.n_support:,} support vectors"
+    if described.n_support is not None:
+        facts["kernel"] = (
+            f"{parameters['kernel']}, {counted(described.n_support, 'support vector')}"
+        )
     if len(described.steps) > 1:
         facts["before it"] = ", ".join(name for _, name in described.steps[:-1])
     if described.n_examples is not None:

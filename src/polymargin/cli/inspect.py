@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from polymargin._wording import counted
 from polymargin.cli import _options as o
 from polymargin.cli._option_conflicts import refuse
 from polymargin.cli._output.files import check_target, writing
@@ -85,7 +86,15 @@ def inspect(
     table = opened.files.read(data, jobs)
     _check_data(opened, table, model, data, other_data)
     other = None if test is None else opened.files.read(test, jobs)
-    shown_texts, feature_names = _read_texts(texts, table), _read_names(names, table)
+    shown_texts = _read_texts(texts, table)
+    n_features = opened.svm.n_features_in_
+    feature_names = _read_names(names, table, n_features)
+    if shape is not None and shape[0] * shape[1] != n_features:
+        raise typer.BadParameter(
+            f"{image_shape} are {counted(shape[0] * shape[1], 'pixel')}, but rows have "
+            f"{counted(n_features, 'feature')}",
+            param_hint="--image-shape",
+        )
     with shown_warnings():
         examined = inspection.Examined(opened.model, table.X, table.y)
         suspects = inspection.suspect_table(examined, by, top)
@@ -145,12 +154,13 @@ def _read_texts(path: Path | None, table: "Table") -> list[str] | None:
     with opening(path):
         texts = read(path, format="text")
     if texts.n_rows != table.n_rows:
-        raise DataError(f"{texts.n_rows} texts for {table.n_rows} rows", path=str(path))
+        texts_found, rows = counted(texts.n_rows, "text"), counted(table.n_rows, "row")
+        raise DataError(f"{texts_found} for {rows}", path=str(path))
     found: list[str] = texts.X
     return found
 
 
-def _read_names(path: Path | None, table: "Table") -> list[str] | None:
+def _read_names(path: Path | None, table: "Table", n_features: int) -> list[str] | None:
     if path is None and table.reading.get("zero_based") is False:  # as the file counts them
         return [f"feature {j + 1}" for j in range(table.X.shape[1])]
     if path is None:
@@ -159,7 +169,11 @@ def _read_names(path: Path | None, table: "Table") -> list[str] | None:
     from polymargin.readers import read_lines
 
     with opening(path):
-        return read_lines(path)
+        names = read_lines(path)
+    if len(names) != n_features:
+        found = counted(len(names), "name")
+        raise DataError(f"{found} for {counted(n_features, 'feature')}", path=str(path))
+    return names
 
 
 def _table(title: str, frame: Any, table: "Table | None") -> Any:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from polymargin._wording import counted
 from polymargin.cli import _options as o
 from polymargin.cli._output.files import check_target, escaped, is_standard, text_output
 from polymargin.cli._output.terminal import note, shown_warnings
@@ -67,7 +68,7 @@ def predict(
             else:
                 file.writelines(f"{names[c]}\n" for c in best)
     if not (quiet or is_standard(output)):
-        note(f"{n_rows:,} labels in {output}")
+        note(f"{counted(n_rows, 'label')} in {output}")
 
 
 def _number(value: "np.floating") -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
+from polymargin._wording import counted
 from polymargin.cli import _options as o
 from polymargin.cli._output.terminal import (
     grid,
@@ -110,8 +111,8 @@ def score(
     if unknown:
         n_unknown = sum(counts.given[label] for label in unknown)
         warn(
-            f"{n_unknown:,} row(s) have labels that the model does not know, which count as "
-            f"errors: {', '.join(map(str, unknown[:5]))}{', …' if len(unknown) > 5 else ''}"
+            f"counted as errors: {counted(n_unknown, 'row')} with labels that the model does not "
+            f"know: {', '.join(map(str, unknown[:5]))}{', …' if len(unknown) > 5 else ''}"
         )
     classes = [counts.of_class(label) for label in _in_order(counts)]
     summary = {

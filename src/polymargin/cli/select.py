@@ -1,6 +1,7 @@
 """``polymargin select``."""
 
 import math
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -8,7 +9,8 @@ import typer
 
 from polymargin.cli import _options as o
 from polymargin.cli._codes import Exit
-from polymargin.cli._option_conflicts import refuse_without_kernel
+from polymargin.cli._folds import FoldOptions, deal
+from polymargin.cli._option_conflicts import refuse, refuse_without_kernel
 from polymargin.cli._option_sets import Features, FitOptions, KernelOptions, Reading
 from polymargin.cli._output.figures import check_plot, plot_search
 from polymargin.cli._output.files import check_target, writing
@@ -20,7 +22,7 @@ from polymargin.cli._output.terminal import (
     show_json,
     shown_warnings,
 )
-from polymargin.cli._parsing import parse_range
+from polymargin.cli._parsing import parse_machines, parse_range
 
 if TYPE_CHECKING:
     from polymargin.model_selection import GridPoint, GridSearch
@@ -30,7 +32,9 @@ EXAMPLES = """
 
   polymargin select letter.train.svm.xz --kernel rbf --scale minmax --model letter.safetensors
 
-  polymargin select iris.csv --machines ww,cs,llw --log2-C=-6:6:2 --plot grid.png
+  polymargin select iris.csv --machines ww,cs,llw --log2-C=-6:6:2 --extend --plot grid.png
+
+  polymargin select visits.csv --groups patient --model visits.safetensors
 """
 
 _SHOWN = 10
@@ -55,8 +59,15 @@ def select(
     log2_gamma: Annotated[
         str | None, typer.Option("--log2-gamma", metavar="FIRST:LAST:STEP", help="Grid of gamma.")
     ] = None,
-    refinements: Annotated[int, typer.Option(min=0, help="Times the step is halved.")] = 1,
-    folds: Annotated[int, typer.Option(min=2, help="Of cross-validation.")] = 5,
+    refinements: Annotated[int, typer.Option(min=0, max=16, help="Times the step is halved.")] = 1,
+    extend: Annotated[
+        bool,
+        typer.Option(
+            "--extend",
+            help="Let the grid grow where the best point is on its border, by 10 steps at most.",
+        ),
+    ] = False,
+    dealing: FoldOptions,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Heat maps of the accuracy.")
     ] = None,
@@ -75,22 +86,29 @@ def select(
         make_estimator,
     )
     from polymargin.files import data_hash, save
+    from polymargin.kernel import has_gamma
     from polymargin.model_selection import nested_grid_search
 
     check_target(model, data, plot)
     check_plot(plot, data)
-    names = machines.split(",")
+    dealing.check()
+    names = parse_machines(machines)
     refuse_without_kernel(context, kernel.kernel)
+    if kernel.kernel is not None and not has_gamma(kernel.kernel):
+        refuse(context, "log2_gamma", f"the kernel {kernel.kernel} has no gamma")
     svm = make_estimator(kernel, machine=names[0], n_jobs=reading.jobs, **fitting.parameters)
     for name in names:
         check_parameters(clone(svm).set_params(machine=name))
     axes: dict[str, Any] = {"log2_C": _parse_range(log2_C, "--log2-C")}
     if log2_gamma is not None:
         axes["log2_gamma"] = _parse_range(log2_gamma, "--log2-gamma")
-    table = read_to_train(data, reading)
+    dealt = deal(dealing, read_to_train(data, reading), data)
+    table = dealt.table
     steps, X = fit_features(features, table, data)
     if not quiet:
         announce(table, X)
+        if dealt.used is not None:
+            note(f"column {dealt.used!r} makes the folds and is no feature")
     with shown_warnings():
         search = nested_grid_search(
             svm,
@@ -98,7 +116,9 @@ def select(
             table.y,
             machines=names,
             refinements=refinements,
-            cv=folds,
+            extend=extend,
+            cv=dealt.cv,
+            groups=dealt.groups,
             refit=model is not None,
             n_jobs=reading.jobs,
             random_state=fitting.seed,
@@ -119,6 +139,7 @@ def select(
     if json:
         show_json(
             {"best": search.best_params, "accuracy": search.best_score, "n_fits": search.n_fits}
+            | {"borders": [asdict(border) for border in search.borders]}
             | {"points": search.records(), "model": None if model is None else str(model)}
         )
     elif not quiet:

@@ -15,6 +15,7 @@ from polymargin.cli._option_conflicts import (
 )
 from polymargin.cli._option_sets import Features, FitOptions, KernelOptions, Reading, Streaming
 from polymargin.cli._output.files import check_target, is_standard
+from polymargin.cli._parsing import check_finite
 
 if TYPE_CHECKING:
     from polymargin.cli._recipe import SVM
@@ -58,7 +59,11 @@ def train(
     checkpoint_every: Annotated[
         float,
         typer.Option(
-            metavar="SECONDS", min=0.0, help="Time between two of them.", rich_help_panel=_LONG
+            metavar="SECONDS",
+            min=0.0,
+            help="Time between two of them.",
+            callback=check_finite,
+            rich_help_panel=_LONG,
         ),
     ] = 120.0,
     resume_from: Annotated[

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from polymargin._wording import counted
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -39,7 +41,7 @@ def warn_not_converged(result: Outcome, estimator: Any, precision: str) -> None:
         other = " or pass float64" if precision == "float32" else ""
         remedy = f"{owner} gets no further: loosen tol{other}."
     warnings.warn(
-        f"The fit stopped after {result.n_iter} passes at {reached}, above "
+        f"The fit stopped after {counted(result.n_iter, 'pass', 'passes')} at {reached}, above "
         f"tol={estimator.tol:g}. {remedy}",
         ConvergenceWarning,
         stacklevel=4,

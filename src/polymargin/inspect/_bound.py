@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from polymargin._wording import counted
 from polymargin.fit import as_rows, check_X
 from polymargin.inspect._subject import Subject, blocks_of_scores, find_subject, label_indices
 from polymargin.kernel import IndefiniteKernelWarning, PrecomputedKernel
@@ -124,7 +125,9 @@ def bound(
     rows = subject.rows(X)
     own = label_indices(subject.classes, y)
     if len(own) != rows.shape[0]:
-        raise ValueError(f"X has {rows.shape[0]} rows, y has {len(own)} labels")
+        raise ValueError(
+            f"X has {counted(rows.shape[0], 'row')}, y has {counted(len(own), 'label')}"
+        )
     if len(own) == 0:
         raise ValueError("a bound needs at least one row")
     if np.any(own < 0):

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.feature_extraction import FeatureHasher
 
+from polymargin._wording import counted
 from polymargin.errors import require
 from polymargin.inspect._subject import Subject, find_subject
 
@@ -134,7 +135,7 @@ def find_names(subject: Subject, names: Sequence[str] | None = None, texts: Any 
     """The names given, else those of the pipeline or the model, else hashed words."""
     d = subject.svm.n_features_in_
     if names is not None and len(names) != d:
-        raise ValueError(f"names has {len(names)} entries, the model has {d} features")
+        raise ValueError(f"{counted(len(names), 'name')} for {counted(d, 'feature')} of the model")
     listed = names if names is not None else _known_names(subject, d)
     if listed is not None:
         return Names(listed=listed)

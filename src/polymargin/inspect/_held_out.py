@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
+from polymargin._wording import counted
 from polymargin.inspect._subject import Scored, Subject, label_indices, score_rows
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def score_held_out(subject: Subject, rows: Any, y: Any, sample_weight: Any = Non
     own = label_indices(subject.classes, y)
     n = rows.shape[0]
     if len(own) != n:
-        raise ValueError(f"X has {n} rows, y has {len(own)} labels")
+        raise ValueError(f"X has {counted(n, 'row')}, y has {counted(len(own), 'label')}")
     if np.any(own < 0):
         raise ValueError("y has labels that the model does not know")
     if hasattr(rows, "tocsr"):

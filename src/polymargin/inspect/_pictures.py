@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from polymargin._wording import counted
 from polymargin.inspect._drawing import (
     ACCENT,
     INK,
@@ -98,8 +99,8 @@ def weight_picture(subject: Subject, c: int, image_shape: tuple[int, int]) -> "N
 def check_image_shape(image_shape: tuple[int, int], d: int) -> None:
     if len(image_shape) != 2 or image_shape[0] * image_shape[1] != d:
         raise ValueError(
-            f"image_shape={tuple(image_shape)} does not fit rows of {d} features: it has to be "
-            "(height, width) with height * width features"
+            f"image_shape={tuple(image_shape)} does not fit rows of {counted(d, 'feature')}: it "
+            "has to be (height, width) with height * width features"
         )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
+from polymargin._wording import counted
 from polymargin.inspect._examined import Examined
 from polymargin.inspect._features import Names, find_names
 from polymargin.inspect._patterns import Ranking, check_ranking, judge, rank, suspects
@@ -113,9 +114,9 @@ def gather_findings(
         check_image_shape(image_shape, rows.shape[1])
     texts = as_texts(X) if texts is None else texts
     if texts is not None and len(texts) != rows.shape[0]:
-        raise ValueError(f"texts has {len(texts)} entries, X has {rows.shape[0]} rows")
+        raise ValueError(f"{counted(len(texts), 'text')} for {counted(rows.shape[0], 'row')} of X")
     if lines is not None and len(lines) != rows.shape[0]:
-        raise ValueError(f"lines has {len(lines)} entries, X has {rows.shape[0]} rows")
+        raise ValueError(f"{counted(len(lines), 'line')} for {counted(rows.shape[0], 'row')} of X")
     return ReportData(
         subject=subject,
         X=X if is_columns(X) else None,

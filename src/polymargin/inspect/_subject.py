@@ -9,6 +9,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from polymargin._machines import find_machine
+from polymargin._wording import counted
 from polymargin.estimators import BaseSVM
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ def score_rows(subject: Subject, rows: Any, y: Any) -> Scored:
     own = label_indices(subject.classes, y)
     n = rows.shape[0]
     if len(own) != n:
-        raise ValueError(f"X has {n} rows, y has {len(own)} labels")
+        raise ValueError(f"X has {counted(n, 'row')}, y has {counted(len(own), 'label')}")
     predicted, rival = np.empty(n, np.int64), np.empty(n, np.int64)
     margin = np.full(n, np.nan)
     for part, scores in blocks_of_scores(subject, rows):

@@ -12,10 +12,19 @@ _LARGEST = 1000  # |log2| of values that float64 holds with room to spare
 
 
 @dataclass(frozen=True)
-class Axis:
-    """Points `first` + i `step` for i = 0 ... `last`, of which every `stride`-th is coarse.
+class Span:
+    """The part of an axis that a grid covers, from point `low` to point `high`."""
 
-    The lattice is that of the finest grid, so that a point has the same i in every grid.
+    low: int
+    high: int
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Points `first` + i `step`, of which every `stride`-th is coarse.
+
+    The range asked for is i = 0 ... `last`. The lattice is that of the finest grid, so that a
+    point has the same i in every grid; it goes on beyond both ends.
     """
 
     first: float
@@ -24,9 +33,18 @@ class Axis:
     stride: int
 
     @property
-    def range(self) -> tuple[float, float, float]:
+    def span(self) -> Span:
+        """What was asked for."""
+        return Span(0, self.last)
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether there is but one coarse point, which is a choice and no range."""
+        return self.last < self.stride
+
+    def range(self, span: Span) -> tuple[float, float, float]:
         """The coarse grid as (first, last, step), of which refinements may reach `last`."""
-        return self.first, self.log2(self.last), self.step * self.stride
+        return self.log2(span.low), self.log2(span.high), self.step * self.stride
 
     def log2(self, i: int) -> float:
         """The logarithm at point i."""
@@ -36,14 +54,26 @@ class Axis:
         """The value at point i."""
         return float(2.0 ** self.log2(i))
 
-    def coarse(self) -> list[int]:
+    def coarse(self, span: Span) -> list[int]:
         """The points of the coarse grid."""
-        return list(range(0, self.last + 1, self.stride))
+        return list(range(span.low, span.high + 1, self.stride))
 
-    def around(self, i: int, level: int) -> list[int]:
+    def around(self, i: int, level: int, span: Span) -> list[int]:
         """Points of grid `level` at most one step of the grid before it away from i."""
         step = self.stride >> level
-        return [j for j in range(i - 2 * step, i + 2 * step + 1, step) if 0 <= j <= self.last]
+        points = range(i - 2 * step, i + 2 * step + 1, step)
+        return [j for j in points if span.low <= j <= span.high]
+
+    def widened(self, span: Span, upward: bool, most_steps: int) -> Span | None:
+        """One coarse step more to one side; None beyond `most_steps` of them."""
+        if upward:
+            wider = Span(span.low, (span.high // self.stride + 1) * self.stride)
+            steps = wider.high // self.stride - self.last // self.stride
+        else:
+            wider = Span(span.low - self.stride, span.high)
+            steps = -wider.low // self.stride
+        ends = abs(self.log2(wider.low)), abs(self.log2(wider.high))
+        return wider if steps <= most_steps and max(ends) <= _LARGEST else None
 
 
 def make_axis(name: str, given: Any, refinements: int) -> Axis:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
+from polymargin.fit import DualState
 from polymargin.kernel import find_gamma, has_gamma
 from polymargin.model_selection._gram import Pairs, SharedGrams, fit_on_gram, predict_on_gram
 
@@ -34,12 +35,25 @@ class Data:
 
 
 class Chain(NamedTuple):
-    """Fits along ascending C that share all else; gamma is None where the estimator's counts."""
+    """Fits along ascending C that share all else; gamma is None where the estimator's counts.
+
+    The first starts from the dual variables at C = `start` where those were kept; `keeps_ends`
+    keeps them at the smallest and at the largest C.
+    """
 
     machine: str
     gamma: float | None
     fold: int
     Cs: tuple[float, ...]
+    start: float | None = None
+    keeps_ends: bool = False
+
+    def at(self, C: float) -> "Place":
+        """One of its fits."""
+        return self.machine, self.gamma, self.fold, C
+
+
+Place = tuple[str, float | None, int, float]
 
 
 class Score(NamedTuple):
@@ -91,6 +105,7 @@ class Fits(ABC):
     def __init__(self, estimator: Any, data: Data) -> None:
         self._estimator = estimator
         self._data = data
+        self._kept: dict[Place, DualState] = {}
 
     @abstractmethod
     def plan(self, chains: Sequence[Chain]) -> None:
@@ -98,6 +113,7 @@ class Fits(ABC):
 
     def run(self, chain: Chain, gate: Gate, on_fit: Callable[[], None]) -> list[Score]:
         """Fit for each C, starting from the fit before, and score on the validation rows."""
+        start = None if chain.start is None else self._kept.pop(chain.at(chain.start), None)
         validation = self._data.folds[chain.fold][1]
         y, weight = self._data.y[validation], self._data.weight_of(validation)
         model = clone(self._estimator).set_params(
@@ -107,6 +123,8 @@ class Fits(ABC):
             model.set_params(gamma=chain.gamma)
         if hasattr(model, "set_callbacks"):  # scikit-learn 1.9
             model.set_callbacks()
+        if start is not None:
+            model._dual_state = start
         scores = []
         with gate.chain(), self._opened(chain) as fit_and_predict:
             for C in chain.Cs:
@@ -114,6 +132,8 @@ class Fits(ABC):
                 predicted = fit_and_predict(model.set_params(C=C))
                 accuracy = float(np.average(predicted == y, weights=weight))
                 scores.append(Score(accuracy, bool(model.converged_)))
+                if chain.keeps_ends and C in (chain.Cs[0], chain.Cs[-1]):
+                    self._kept[chain.at(C)] = model._dual_state
                 on_fit()
         return scores
 

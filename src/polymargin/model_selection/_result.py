@@ -51,6 +51,28 @@ class GridPoint:
 
 
 @dataclass(frozen=True)
+class GridBorder:
+    """That the best point of a machine lies on the border of its grid, better than all inside.
+
+    Attributes
+    ----------
+    machine : str
+        The machine.
+    parameter : {"C", "gamma"}
+        The axis that is too short.
+    end : {"smallest", "largest"}
+        At which end.
+    value : float
+        The value there.
+    """
+
+    machine: str
+    parameter: str
+    end: str
+    value: float
+
+
+@dataclass(frozen=True)
 class GridSearch:
     """What `nested_grid_search` found.
 
@@ -61,8 +83,10 @@ class GridSearch:
     points : tuple of GridPoint
         All points that were evaluated, by machine, C and gamma.
     log2_C, log2_gamma : tuple of float or None
-        The ranges (first, last, step) of the coarse grid; None for gamma where the search was
-        over C alone.
+        The ranges (first, last, step) of the coarse grid, those of all machines together where
+        `extend` has made them wider; None for gamma where the search was over C alone.
+    borders : tuple of GridBorder
+        The best points that lie on the border of the grid: better ones may lie beyond.
     best_estimator_ : LinearSVM, KernelSVM or None
         The estimator fitted on all rows at the best point; None without `refit`.
     n_fits : int
@@ -73,6 +97,7 @@ class GridSearch:
     points: tuple[GridPoint, ...]
     log2_C: tuple[float, float, float]  # noqa: N815
     log2_gamma: tuple[float, float, float] | None
+    borders: tuple[GridBorder, ...]
     best_estimator_: LinearSVM | KernelSVM | None
     n_fits: int
 

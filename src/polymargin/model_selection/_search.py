@@ -1,54 +1,39 @@
 """Choice of machine, C and gamma by nested grid search with cross-validation."""
 
-import itertools
+import math
 import warnings
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils.multiclass import check_classification_targets
 
 from polymargin._machines import find_machine
 from polymargin._sklearn import validate_parameters
 from polymargin._threads import blas_threads, count_threads
 from polymargin.estimators import KernelSVM, LinearSVM
-from polymargin.fit import (
-    RandomSource,
-    check_sample_weight,
-    check_X,
-    draw_seed,
-    make_problem,
-)
+from polymargin.fit import RandomSource, check_sample_weight, check_X, make_problem
 from polymargin.kernel import IndefiniteKernelWarning, LostDigitsWarning, has_gamma
-from polymargin.model_selection._axes import Axis, make_axis
-from polymargin.model_selection._fits import (
-    Chain,
-    Data,
-    Fits,
-    Gate,
-    GramFits,
-    RowFits,
-    Score,
-)
-from polymargin.model_selection._result import GridPoint, GridSearch, preference
+from polymargin.model_selection._axes import make_axis
+from polymargin.model_selection._fits import Data, Fits, Gate, GramFits, RowFits, Score
+from polymargin.model_selection._folds import make_folds
+from polymargin.model_selection._grid import MOST_STEPS, Grid, Planned
+from polymargin.model_selection._result import GridBorder, GridSearch
 from polymargin.solvers import choose
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["GridPoint", "GridSearch", "nested_grid_search"]
 
 _LINEAR_C = (-10.0, 6.0, 2.0)
 _KERNEL_C = (-5.0, 15.0, 2.0)
 _GAMMA = (-15.0, 3.0, 2.0)
+
+
+class GridBorderWarning(UserWarning):
+    """The best point of a search lies on the border of the grid."""
 
 
 def nested_grid_search(
@@ -60,7 +45,10 @@ def nested_grid_search(
     log2_C: tuple[float, float, float] | None = None,
     log2_gamma: tuple[float, float, float] | str | None = "auto",
     refinements: int = 1,
+    extend: bool = False,
     cv: Any = 5,
+    groups: Any = None,
+    split_params: Mapping[str, Any] | None = None,
     sample_weight: Any = None,
     refit: bool = True,
     matrix_size: float = 2048,
@@ -73,7 +61,9 @@ def nested_grid_search(
     First all points of a coarse grid are evaluated. Each refinement then halves the step and
     evaluates, for each machine, the points at most one step of the grid before it away from the
     best point so far, inside the ranges given. Of points of equal mean accuracy that of the
-    smallest C is the best, then that of the smallest gamma.
+    smallest C is the best, then that of the smallest gamma. A best point on the border of the
+    grid, better than all points inside, is warned of (`GridBorderWarning`), or with `extend` the
+    grid grows there.
 
     Nested grid search with five folds is how Doğan, Glasmachers and Igel (2011, section 6.1)
     compare machines.
@@ -97,9 +87,20 @@ def nested_grid_search(
         gamma as it is in the estimator.
     refinements : int, default=1
         How many times the step is halved.
+    extend : bool, default=False
+        Whether the grid of a machine whose best point is on its border grows there, a coarse step
+        at a time, until the best point is inside or 10 steps were added on that side. Points
+        that are known stay, and fits at a new C start from those at the border. A range of one
+        point does not grow.
     cv : int, splitter or iterable, default=5
         The folds: a number of stratified, shuffled folds (None is 5), or what scikit-learn takes.
-        Of a splitter by groups pass its folds, ``list(splitter.split(X, y, groups))``.
+    groups : array-like of shape (n,), default=None
+        What `split` of the splitter takes as `groups`, as in scikit-learn's `GridSearchCV`. A
+        number of folds is then that of a `StratifiedGroupKFold`: rows of a group are never
+        trained on and validated with at once.
+    split_params : dict, default=None
+        Other metadata for the splitter by name, with scikit-learn's metadata routing, which also
+        decides about `groups` where it is enabled.
     sample_weight : array-like of shape (n,), default=None
         Factors of C, which also weigh the accuracy.
     refit : bool, default=True
@@ -153,6 +154,8 @@ def nested_grid_search(
         raise ValueError(f"matrix_size has to be a number, zero or positive, got {matrix_size!r}")
     if not isinstance(refit, bool | np.bool_):
         raise ValueError(f"refit has to be True or False, got {refit!r}")
+    if not isinstance(extend, bool | np.bool_):
+        raise ValueError(f"extend has to be True or False, got {extend!r}")
     names = _find_machines(estimator.machine if machines is None else machines)
     for name in names:
         choose(estimator, name)  # what is not defined is refused before any work
@@ -164,9 +167,13 @@ def nested_grid_search(
     if range_gamma is not None:
         axis_gamma = make_axis("log2_gamma", range_gamma, int(refinements))
     n_threads = count_threads(n_jobs)
-    data = _make_data(estimator, X, y, sample_weight, cv, random_state)
+    data = _make_data(estimator, X, y, sample_weight)
+    folds = make_folds(data.X, data.y, 5 if cv is None else cv, groups, split_params, random_state)
+    data = replace(data, folds=folds)
+    _check_weights(data)
 
-    grid = _Grid(names, axis_C, axis_gamma, len(data.folds))
+    grid = Grid(names, axis_C, axis_gamma, len(folds), extend=bool(extend))
+    n_gammas = len(folds) if axis_gamma is None else len(axis_gamma.coarse(axis_gamma.span))
     # The limit on the threads of matrix products belongs to the whole process: set here, it is
     # not set and lifted by fits that run at the same time.
     with blas_threads(1), warnings.catch_warnings():
@@ -174,107 +181,36 @@ def nested_grid_search(
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", IndefiniteKernelWarning)
         warnings.simplefilter("ignore", LostDigitsWarning)
-        fits = _make_fits(estimator, data, grid.n_gammas, n_threads, float(matrix_size))
+        fits = _make_fits(estimator, data, n_gammas, n_threads, float(matrix_size))
         for level in range(int(refinements) + 1):
-            planned = grid.plan(level)
-            fits.plan([chain for chain, _ in planned])
             title = f"refinement {level}" if level else "coarse grid"
-            grid.add(level, planned, _run(fits, planned, n_threads, title, verbose))
+            planned = grid.plan(level)
+            while planned:
+                fits.plan([chain for chain, _ in planned])
+                grid.add(level, planned, _run(fits, planned, n_threads, title, verbose))
+                planned, title = grid.grow(level), "extended grid"
+    range_C, range_gamma = grid.ranges()
+    assert range_C is not None
     search = GridSearch(
         machines=names,
         points=grid.points(),
-        log2_C=axis_C.range,
-        log2_gamma=axis_gamma and axis_gamma.range,
+        log2_C=range_C,
+        log2_gamma=range_gamma,
+        borders=grid.borders(),
         best_estimator_=None,
         n_fits=grid.n_fits,
     )
     _warn_not_converged(search, estimator)
+    if search.borders:
+        warnings.warn(_border_message(search.borders, extend), GridBorderWarning, stacklevel=2)
     if not refit:
         return search
     best = clone(estimator).set_params(**search.best_params).fit(X, y, sample_weight)
     return replace(search, best_estimator_=best, n_fits=search.n_fits + 1)
 
 
-class _Planned(NamedTuple):
-    chain: Chain
-    at: list[tuple[int, int]]  # of each C of the chain: the point on both axes
-
-
-class _Grid:
-    """The points of all machines and what is known of them."""
-
-    def __init__(
-        self, machines: tuple[str, ...], axis_C: Axis, axis_gamma: Axis | None, n_folds: int
-    ) -> None:
-        self._axis_C = axis_C
-        self._axis_gamma = axis_gamma
-        self._n_folds = n_folds
-        self._points: dict[str, dict[tuple[int, int], GridPoint]] = {name: {} for name in machines}
-
-    @property
-    def n_gammas(self) -> int:
-        """Values of gamma that the fits of the coarse grid have between them, at most."""
-        return len(self._axis_gamma.coarse()) if self._axis_gamma else self._n_folds
-
-    @property
-    def n_fits(self) -> int:
-        return self._n_folds * sum(map(len, self._points.values()))
-
-    def points(self) -> tuple[GridPoint, ...]:
-        """All points by machine, C and gamma."""
-        return tuple(point for known in self._points.values() for _, point in sorted(known.items()))
-
-    def plan(self, level: int) -> list[_Planned]:
-        """The chains of a level, those of one gamma after each other."""
-        Cs: dict[tuple[int, str], list[int]] = defaultdict(list)
-        for machine in self._points:
-            for i_C, i_gamma in self._new_points(machine, level):
-                Cs[i_gamma, machine].append(i_C)
-        planned: list[_Planned] = []
-        for (i_gamma, machine), indices in sorted(Cs.items()):
-            gamma = self._axis_gamma.value(i_gamma) if self._axis_gamma else None
-            values = tuple(self._axis_C.value(i) for i in indices)
-            at = [(i, i_gamma) for i in indices]
-            planned += [
-                _Planned(Chain(machine, gamma, fold, values), at) for fold in range(self._n_folds)
-            ]
-        return planned
-
-    def _new_points(self, machine: str, level: int) -> list[tuple[int, int]]:
-        """Ascending, without those that are known."""
-        known = self._points[machine]
-        if level == 0:
-            Cs = self._axis_C.coarse()
-            gammas = self._axis_gamma.coarse() if self._axis_gamma else [0]
-        else:
-            i_C, i_gamma = min(known, key=lambda at: preference(known[at]))
-            Cs = self._axis_C.around(i_C, level)
-            gammas = self._axis_gamma.around(i_gamma, level) if self._axis_gamma else [0]
-        return [at for at in itertools.product(Cs, gammas) if at not in known]
-
-    def add(self, level: int, planned: list[_Planned], results: list[list[Score]]) -> None:
-        """Take in the scores of chains."""
-        scores: dict[tuple[str, float | None, float, tuple[int, int]], list[Score]]
-        scores = defaultdict(list)
-        for (chain, at), result in zip(planned, results, strict=True):
-            for C, place, score in zip(chain.Cs, at, result, strict=True):
-                scores[chain.machine, chain.gamma, C, place].append(score)
-        for (machine, gamma, C, place), folds in scores.items():
-            accuracies = [score.accuracy for score in folds]
-            self._points[machine][place] = GridPoint(
-                machine=machine,
-                C=C,
-                gamma=gamma,
-                level=level,
-                mean_score=float(np.mean(accuracies)),
-                std_score=float(np.std(accuracies)),
-                scores=tuple(accuracies),
-                converged=all(score.converged for score in folds),
-            )
-
-
 def _run(
-    fits: Fits, planned: list[_Planned], n_threads: int, title: str, verbose: int
+    fits: Fits, planned: list[Planned], n_threads: int, title: str, verbose: int
 ) -> list[list[Score]]:
     """The scores of all chains; whatever ends this early also ends the chains under way."""
     gate = Gate()
@@ -334,59 +270,22 @@ def _gamma_range(estimator: LinearSVM | KernelSVM, given: Any) -> Any:
     raise ValueError(f"log2_gamma: {owner} has no gamma")
 
 
-def _make_data(
-    estimator: LinearSVM | KernelSVM,
-    X: Any,
-    y: Any,
-    sample_weight: Any,
-    cv: Any,
-    random_state: Any,
-) -> Data:
-    """Validate what the fits take for granted, and split it."""
+def _make_data(estimator: LinearSVM | KernelSVM, X: Any, y: Any, sample_weight: Any) -> Data:
+    """Validate what the fits take for granted; the folds are still to be cut."""
     reader = clone(estimator)
     validate_parameters(reader)
     X, y = check_X(reader, X, y)
     check_classification_targets(y)
     pairwise = getattr(estimator, "kernel", None) == "precomputed"
     make_problem(X, y, np.ones(len(y)), pairwise=pairwise)  # of all rows, for its checks
-    weight = None if sample_weight is None else check_sample_weight(sample_weight, X)
-    data = Data(X, y, weight, _make_folds(y, 5 if cv is None else cv, random_state))
+    return Data(X, y, None if sample_weight is None else check_sample_weight(sample_weight, X), ())
+
+
+def _check_weights(data: Data) -> None:
     for _, validation in data.folds:
-        if weight is not None and not np.any(weight[validation] > 0):
+        weight = data.weight_of(validation)
+        if weight is not None and not np.any(weight > 0):
             raise ValueError("All validation rows of a fold have weight zero.")
-    return data
-
-
-def _make_folds(
-    y: "NDArray[Any]", cv: Any, random_state: Any
-) -> "tuple[tuple[NDArray[np.int64], NDArray[np.int64]], ...]":
-    """Numbers of the training and of the validation rows of each fold."""
-    if isinstance(cv, Integral):
-        _check_counts(y, int(cv))
-        if isinstance(random_state, np.random.Generator):
-            random_state = draw_seed(random_state)  # scikit-learn takes no generator of this kind
-        splitter = StratifiedKFold(int(cv), shuffle=True, random_state=random_state)
-    else:
-        splitter = check_cv(cv, y, classifier=True)
-    numbers = np.arange(len(y))
-    folds = tuple(
-        (numbers[np.asarray(train)], numbers[np.asarray(validation)])  # masks as well
-        for train, validation in splitter.split(np.zeros(len(y)), y)
-    )
-    if not folds or any(len(rows) == 0 for fold in folds for rows in fold):
-        raise ValueError("cv has to give at least one fold, with training and validation rows")
-    return folds
-
-
-def _check_counts(y: "NDArray[Any]", n_folds: int) -> None:
-    classes, counts = np.unique(y, return_counts=True)
-    rarest = int(np.argmin(counts))
-    if counts[rarest] < n_folds:
-        label = classes.tolist()[rarest]
-        raise ValueError(
-            f"Class {label!r} has {counts[rarest]} examples, fewer than the {n_folds} folds of "
-            "cv. Lower cv or leave the class out."
-        )
 
 
 def _make_fits(
@@ -412,3 +311,22 @@ def _warn_not_converged(search: GridSearch, estimator: LinearSVM | KernelSVM) ->
             ConvergenceWarning,
             stacklevel=3,
         )
+
+
+def _border_message(borders: tuple[GridBorder, ...], extend: bool) -> str:
+    """Where best points lie on the border, and what to do."""
+    places = [
+        f"{border.machine} at the {border.end} {border.parameter}, 2^{math.log2(border.value):g}"
+        for border in borders
+    ]
+    ranges = " and ".join(dict.fromkeys(f"log2_{border.parameter}" for border in borders))
+    subject = "The best point lies" if len(borders) == 1 else "Best points lie"
+    way_out = (
+        f"Widen {ranges}; extend=True adds at most {MOST_STEPS} steps to a side."
+        if extend
+        else f"Widen {ranges}, or pass extend=True."
+    )
+    return (
+        f"{subject} on the border of the grid, where better ones may lie beyond: "
+        f"{'; '.join(places)}. {way_out}"
+    )

@@ -61,8 +61,8 @@ def _tables(
         if isinstance(error, OSError) and error.filename is not None:
             raise
         raise DataError(
-            f"the {form} file is damaged or not one ({str(error).strip()}); get it again, or give "
-            "its true format",
+            f"the {form} file is damaged or not one ({str(error).strip()}); get it again, or name "
+            "its true format with format=",
             path=path,
         ) from error
 

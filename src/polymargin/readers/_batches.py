@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from os import PathLike
 
+from polymargin._wording import counted
 from polymargin.errors import DataError
 from polymargin.readers._arrow import arrow_batches
 from polymargin.readers._checks import check_seekable, check_width, with_delimiter, wrong_count
@@ -93,7 +94,7 @@ def _batches(path: str | PathLike[str], rows: int, options: Options) -> Iterator
                 yield replace(table, y=y[start:n_rows], reading=reading)
             else:
                 raise DataError(
-                    f"{len(y)} labels, but more rows in {source.name}",
+                    f"{counted(len(y), 'label')}, but more rows in {source.name}",
                     path=str(options.labels_path),
                 )
     if n_rows == 0:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from polymargin._wording import counted
 from polymargin.errors import DataError
 from polymargin.readers._options import Options
 from polymargin.readers._source import Source
@@ -32,13 +33,14 @@ def check_width(table: Table, options: Options, name: str) -> None:
         return
     if table.X.shape[1] != options.n_features:
         raise DataError(
-            f"{table.X.shape[1]} features where {options.n_features} are expected; check that the "
-            "file belongs to the same data",
+            f"{counted(table.X.shape[1], 'feature')} where {options.n_features} are expected; "
+            "check that the file belongs to the same data",
             path=name,
         )
 
 
 def wrong_count(options: Options, n_labels: int, n_rows: int) -> DataError:
     return DataError(
-        f"{n_labels} labels for {n_rows} rows; they must be as many", path=str(options.labels_path)
+        f"{counted(n_labels, 'label')} for {counted(n_rows, 'row')}; they must be as many",
+        path=str(options.labels_path),
     )

@@ -101,7 +101,7 @@ class _Reader:
             raise self.rows.error(
                 1,
                 f"there is no column besides {self.names[0][:40]!r}; cells are taken to be "
-                f"separated by {self.rows.delimiter!r}: give another delimiter",
+                f"separated by {self.rows.delimiter!r}: give another with delimiter=",
             )
 
     def tables(self, rows: int, keep_label_texts: bool = False) -> Iterator[Table]:
@@ -183,8 +183,8 @@ class _Reader:
         if empty and self.options.takes_own_labels:
             raise self.rows.error(
                 int(lines[empty[0]]),
-                f"the label in column {self.names[self.label]!r} is missing; remove the row or "
-                "say that the file has no labels",
+                f"the label in column {self.names[self.label]!r} is missing; remove the row; "
+                "a file without labels is read with has_labels=False",
                 place,
             )
         if empty:

@@ -4,6 +4,7 @@ import csv
 import itertools
 from collections.abc import Iterator
 
+from polymargin._wording import counted
 from polymargin.errors import DataError
 from polymargin.readers._cells import to_numbers
 from polymargin.readers._columns import MOST_COLUMNS
@@ -81,8 +82,8 @@ class CsvRows:
                 first = "header" if self._has_header else "first row"
                 raise self.error(
                     line,
-                    f"{len(cells)} cells where the {first} has {width}; quote cells that contain "
-                    f"{self.delimiter!r}",
+                    f"{counted(len(cells), 'cell')} where the {first} has {width}; quote cells "
+                    f"that contain {self.delimiter!r}",
                 )
             lines.append(line)
             chunk.append(cells)

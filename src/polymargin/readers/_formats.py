@@ -49,7 +49,7 @@ def find_format(source: Source) -> str:
     if found is None:
         raise DataError(
             "the format cannot be told from the name or the content of the file; "
-            f"name one of {', '.join(FORMATS)} as format",
+            f"name it with format=: one of {', '.join(FORMATS)}",
             path=source.name,
         )
     return found

@@ -70,7 +70,10 @@ class _Archive:
             self._zip = zipfile.ZipFile(file)
         except _DAMAGE as error:
             file.close()
-            raise self._error(f"not a NumPy archive, or a damaged one ({error})") from error
+            raise self._error(
+                f"not a NumPy archive, or a damaged one ({error}); get it again, or name its true "
+                "format with format="
+            ) from error
         self._file = file
         self._names = set(self._zip.namelist())
 
@@ -222,7 +225,9 @@ class _Archive:
             return None
         if not self.has("y"):
             if options.has_labels:
-                raise self._error("there are no labels: no array y; say that the file has none")
+                raise self._error(
+                    "there are no labels: no array y; others are read with has_labels=False"
+                )
             return None
         labels = _to_labels(self._array("y"), options.label_kind, self._path)
         if len(labels) != n:

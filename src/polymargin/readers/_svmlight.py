@@ -102,7 +102,7 @@ def svmlight_batches(source: Source, rows: int, options: Options) -> Iterator[Ta
     if options.n_features is None:
         raise ValueError(
             "n_features is needed to read a svmlight file in batches, or each batch would have "
-            "its own width; give it, or take it from scan(path)"
+            "its own width; in Python scan(path) tells it"
         )
     reader = _Reader(source, options)
     ignored = 0

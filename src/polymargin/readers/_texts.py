@@ -54,8 +54,8 @@ class _Batch:
             if self._labels_needed:
                 raise self._error(
                     number,
-                    "no tab: a line is a label, a tab and a text; for texts without "
-                    "labels, say that the file has none",
+                    "no tab: a line is a label, a tab and a text; texts without "
+                    "labels are read with has_labels=False",
                 )
             text = line
         elif "\t" in text:

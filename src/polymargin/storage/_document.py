@@ -41,10 +41,10 @@ def checked_header(document: dict[str, Any], kind: str) -> Fields:
     found = header.text("kind")
     if found != kind:
         remedy = {
-            "model": "load or polymargin predict",
-            "checkpoint": "resume or polymargin train --resume",
+            "model": "polymargin predict reads it; in Python load does",
+            "checkpoint": "polymargin train --resume goes on from it; in Python resume does",
         }.get(found)
         if remedy is None:
             raise ModelFileError(f"the file is of the unknown kind {found!r:.40}")
-        raise ModelFileError(f"this is a {found}, not a {kind}; read it with {remedy}")
+        raise ModelFileError(f"this is a {found}, not a {kind}; {remedy}")
     return header

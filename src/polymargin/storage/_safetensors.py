@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polymargin._atomic import replacing
+from polymargin._wording import counted
 from polymargin.errors import ModelFileError
 from polymargin.storage._json import read_json, write_json
 
@@ -144,7 +145,9 @@ def _map(path: str | os.PathLike[str]) -> mmap.mmap:
         if not stat.S_ISREG(status.st_mode):
             raise ModelFileError("this is not a regular file")
         if status.st_size < 8:
-            raise ModelFileError(f"the file has {status.st_size} bytes: it is cut off or empty")
+            raise ModelFileError(
+                f"the file has {counted(status.st_size, 'byte')}: it is cut off or empty"
+            )
         return mmap.mmap(file.fileno(), status.st_size, access=mmap.ACCESS_READ)
 
 

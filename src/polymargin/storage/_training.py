@@ -117,7 +117,7 @@ def take_duals(fields: Fields, tensors: Tensors, classes: "NDArray[Any]") -> Dua
         if n and (kept[0] < 0 or kept[-1] >= n_given or np.any(kept[1:] <= kept[:-1])):
             raise ModelFileError("tensor 'kept' is not an ascending selection of the examples")
     elif n != n_given:
-        raise ModelFileError(f"there are {n} labels for {n_given} examples")
+        raise ModelFileError(f"there are labels for {n} of {n_given} examples")
     if n == 0 or labels.min() < 0 or labels.max() >= k:
         raise ModelFileError(f"a label of the dual variables is outside [0, {k})")
     indptr = tensors.integers("indptr", (n + 1,))

@@ -13,8 +13,11 @@ if TYPE_CHECKING:
     from polymargin.model_selection import GridSearch
 
 
-def check_plot(path: Path | None, *inputs: Path | None) -> None:
-    """Refuse a picture that cannot be drawn, before any work is done for it."""
+def check_plot(path: Path | None, *inputs: Path | None, name: str = "--plot") -> None:
+    """Refuse a picture that cannot be drawn, before any work is done for it.
+
+    `name` is the option or argument that asks for it.
+    """
     if path is None:
         return
     check_target(path, *inputs)
@@ -23,7 +26,7 @@ def check_plot(path: Path | None, *inputs: Path | None) -> None:
     if path.suffix[1:].lower() not in formats:
         raise typer.BadParameter(
             f"a picture has a name that ends in one of {', '.join(formats)}, unlike {path.name!r}",
-            param_hint="--plot",
+            param_hint=name,
         )
 
 

@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from polymargin.cli._option_names import in_options
 from polymargin.cli._output.files import writing
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def shown_warnings() -> Iterator[list[str]]:
     seen: list[str] = []
 
     def show(message: Warning | str, *args: Any, **kwargs: Any) -> None:
-        text = " ".join(str(message).split())
+        text = in_options(" ".join(str(message).split()))
         if text not in seen:
             seen.append(text)
             warn(text)
