@@ -8,8 +8,14 @@ from polymargin.fit._past import Past
 from polymargin.fit._problem import Problem, make_problem
 from polymargin.fit._progress import RECORD, Check, open_display
 from polymargin.fit._sparse import sparse_scores
-from polymargin.fit._state import DualState, Keeper, ProblemKeeper, find_start
-from polymargin.fit._stream import StreamEngine
+from polymargin.fit._state import (
+    DualState,
+    Keeper,
+    ProblemKeeper,
+    find_start,
+    restrict_duals,
+)
+from polymargin.fit._stream import StreamEngine, check_no_calibration
 from polymargin.fit._validation import (
     apply_class_weight,
     as_rows,
@@ -44,6 +50,7 @@ __all__ = [
     "check_finite",
     "check_finite_norms",
     "check_kernel",
+    "check_no_calibration",
     "check_sample_weight",
     "check_square",
     "check_symmetric",
@@ -52,6 +59,7 @@ __all__ = [
     "make_options",
     "make_problem",
     "open_display",
+    "restrict_duals",
     "solve_linear",
     "sparse_scores",
     "warn_not_converged",

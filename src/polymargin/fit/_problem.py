@@ -36,6 +36,12 @@ class Problem:
     def __len__(self) -> int:
         return len(self.labels)
 
+    def part(self, rows: "NDArray[np.int64]", X: Any = None) -> "Problem":
+        """Some of the rows alone, or what stands for them in `X`; the classes stay the same."""
+        X = self.X[rows] if X is None else X
+        labels, upper = self.labels[rows], self.upper[rows]
+        return Problem(X, as_rows(X), labels, upper, self.classes, None, len(rows))
+
 
 def make_problem(
     X: Any,

@@ -26,6 +26,7 @@ class StreamModel(Chooser[BlockDescent], Protocol):
 
     class_weight: Any
     checkpoint: Any
+    calibration: str | None
     classes_: "NDArray[Any]"
     n_samples_seen_: int
     _stream: "LinearStream | None"
@@ -40,6 +41,16 @@ class StreamModel(Chooser[BlockDescent], Protocol):
 
     def _end_stream(self) -> None:
         """Keep the weights, but not what the next batch would go on from."""
+
+
+def check_no_calibration(model: Any) -> None:
+    """Refuse what a stream cannot have."""
+    if model.calibration is not None:
+        raise ValueError(
+            f"calibration={model.calibration!r} holds rows out, and a stream forgets its rows: set "
+            "it to None, and calibrate the finished model on other rows with scikit-learn's "
+            "CalibratedClassifierCV(FrozenEstimator(model))"
+        )
 
 
 class StreamEngine:
@@ -64,6 +75,7 @@ class StreamEngine:
             )
         if model.checkpoint is not None:
             raise ValueError("a stream has no checkpoints, for it forgets its rows: set it to None")
+        check_no_calibration(model)
         self._model = model
         self._stream = None if anew else model._stream
         self._dtypes = list(dtypes) if self._stream is None else self._stream.dtype
