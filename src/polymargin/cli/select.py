@@ -8,7 +8,7 @@ import typer
 
 from polymargin.cli import _options as o
 from polymargin.cli._codes import Exit
-from polymargin.cli._option_conflicts import refuse_without_kernel
+from polymargin.cli._option_conflicts import refuse, refuse_without_kernel
 from polymargin.cli._option_sets import Features, FitOptions, KernelOptions, Reading
 from polymargin.cli._output.figures import check_plot, plot_search
 from polymargin.cli._output.files import check_target, writing
@@ -57,6 +57,7 @@ def select(
     ] = None,
     refinements: Annotated[int, typer.Option(min=0, help="Times the step is halved.")] = 1,
     folds: Annotated[int, typer.Option(min=2, help="Of cross-validation.")] = 5,
+    calibration: o.CalibrationOption = None,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Heat maps of the accuracy.")
     ] = None,
@@ -81,7 +82,15 @@ def select(
     check_plot(plot, data)
     names = machines.split(",")
     refuse_without_kernel(context, kernel.kernel)
-    svm = make_estimator(kernel, machine=names[0], n_jobs=reading.jobs, **fitting.parameters)
+    if model is None:
+        refuse(context, "calibration", "goes with --model only")
+    svm = make_estimator(
+        kernel,
+        machine=names[0],
+        calibration=calibration,
+        n_jobs=reading.jobs,
+        **fitting.parameters,
+    )
     for name in names:
         check_parameters(clone(svm).set_params(machine=name))
     axes: dict[str, Any] = {"log2_C": _parse_range(log2_C, "--log2-C")}
