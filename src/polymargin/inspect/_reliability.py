@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polymargin.inspect._drawing import ACCENT, GRID, INK, MUTED, new_figure, quiet, show_label
-from polymargin.inspect._subject import Subject, blocks_of_scores, find_subject, label_indices
+from polymargin.inspect._subject import Subject, find_subject, label_indices, score_rows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -21,11 +21,6 @@ class Stated:
     p: "NDArray[np.float64]"
     came_true: "NDArray[np.bool_]"
     what: str  # the event
-
-    @property
-    def expected_error(self) -> float:
-        """Mean distance of probability and frequency over the parts of ten."""
-        return self.in_parts(10).expected_error
 
     def in_parts(self, n_parts: int) -> "Parts":
         """By parts of equal width of [0, 1]."""
@@ -47,6 +42,7 @@ class Parts:
 
     @property
     def expected_error(self) -> float:
+        """Mean distance of probability and frequency."""
         weight = self.counts[self.counts > 0]
         return float(np.average(np.abs(self.mean - self.frequency), weights=weight))
 
@@ -88,36 +84,44 @@ def plot_reliability(
     if not isinstance(n_parts, Integral) or not 1 <= n_parts <= 1000:
         raise ValueError(f"n_parts has to be an integer from 1 to 1000, got {n_parts!r}")
     subject = find_subject(model)
-    return draw_reliability(find_stated(subject, subject.rows(X), y, label), int(n_parts))
+    collector = Collector(subject, y, label)
+    score_rows(subject, subject.rows(X), y, collector.add)
+    return draw_reliability(collector.stated(), int(n_parts))
 
 
-def find_stated(subject: Subject, rows: Any, y: Any, label: Any = None) -> Stated:
-    """What the model says of these rows, or how likely one label is."""
-    if subject.svm.calibration is None:
-        raise ValueError(
-            "the model gives no probabilities: fit it with calibration='temperature', 'sigmoid' or "
-            "'isotonic'"
-        )
-    calibrator = subject.svm._find_calibrator()
-    own = label_indices(subject.classes, y)
-    n = rows.shape[0]
-    if len(own) != n:
-        raise ValueError(f"X has {n} rows, y has {len(own)} labels")
-    if n == 0:
-        raise ValueError("there are no rows to compare probabilities with")
-    wanted = None if label is None else int(label_indices(subject.classes, [label])[0])
-    if wanted == -1:
-        raise ValueError(f"label={label!r} is not among the classes of the model")
-    p, came_true = np.empty(n), np.empty(n, dtype=bool)
-    for part, scores in blocks_of_scores(subject, rows):
-        chosen = scores.argmax(axis=1) if wanted is None else np.full(len(scores), wanted)
-        p[part] = calibrator.probabilities(scores)[np.arange(len(scores)), chosen]
-        came_true[part] = own[part] == chosen
-    what = "the predicted class" if label is None else show_label(label)
-    return Stated(p, came_true, what)
+class Collector:
+    """Takes the scores of rows, some at a time, and keeps what the model says of them."""
+
+    def __init__(self, subject: Subject, y: Any, label: Any = None) -> None:
+        """Of the predicted class, or of one label; ValueError where there are no probabilities."""
+        if subject.svm.calibration is None:
+            raise ValueError(
+                "the model gives no probabilities: fit it with calibration='temperature', "
+                "'sigmoid' or 'isotonic'"
+            )
+        self._calibrator = subject.svm._find_calibrator()
+        self._own = label_indices(subject.classes, y)
+        self._wanted = None if label is None else int(label_indices(subject.classes, [label])[0])
+        if self._wanted == -1:
+            raise ValueError(f"label={label!r} is not among the classes of the model")
+        self._p = np.empty(len(self._own))
+        self._came_true = np.empty(len(self._own), dtype=bool)
+        self._what = "the predicted class" if label is None else show_label(label)
+
+    def add(self, part: slice, scores: "NDArray[Any]") -> None:
+        """Consecutive rows."""
+        chosen = self._wanted
+        best = scores.argmax(axis=1) if chosen is None else np.full(len(scores), chosen)
+        self._p[part] = self._calibrator.probabilities(scores)[np.arange(len(scores)), best]
+        self._came_true[part] = self._own[part] == best
+
+    def stated(self) -> Stated:
+        return Stated(self._p, self._came_true, self._what)
 
 
 def draw_reliability(stated: Stated, n_parts: int = 10) -> "Figure":
+    if len(stated.p) == 0:
+        raise ValueError("there are no rows to compare probabilities with")
     parts = stated.in_parts(n_parts)
     figure, axes = new_figure(4.8, 4.4)
     behind = axes.twinx()
