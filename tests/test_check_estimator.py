@@ -42,7 +42,7 @@ _NO_LARGEST = {
 _NO_MATRIX = {
     "check_decision_proba_consistency": "passes rows to an estimator that takes a kernel matrix"
 }
-_TIGHT: dict[str, Any] = {"tol": 1e-12, "max_iter": 100_000}
+_TIGHT: dict[str, Any] = {"tol": 1e-12, "max_iter": 2000}
 _SOME = [name for name in ("ww", "llw") if name in MACHINES]
 
 
