@@ -32,13 +32,17 @@ def test_golden_model(file: Path) -> None:
     tolerance = 1e-9 if decisions.dtype == np.float64 else 1e-4
     np.testing.assert_allclose(decisions, expected["decisions"], rtol=tolerance, atol=tolerance)
     assert model.predict(X).tolist() == expected["labels"]
+    assert hasattr(model, "predict_proba") == ("probabilities" in expected)
+    if "probabilities" in expected:
+        p = model.predict_proba(X)
+        np.testing.assert_allclose(p, expected["probabilities"], rtol=0, atol=tolerance)
     info = read_info(file)
     assert info.reading == {"format": "none"}
     assert info.certificate is None or info.certificate["converged"]
 
 
 def test_there_are_golden_models() -> None:
-    assert len([file for file in FILES if file.name.startswith("v1-")]) >= 13
+    assert len([file for file in FILES if file.name.startswith("v1-")]) >= 16
 
 
 def test_golden_duals() -> None:

@@ -212,3 +212,12 @@ def test_labels_have_32_bits(blobs: tuple[Any, Any], file: Path) -> None:
         model = LinearSVM(random_state=0).fit(blobs[0], np.array([beyond, 7, 8])[blobs[1]])
         with pytest.raises(ValueError, match="32-bit integer labels only"):
             save_liblinear(model, file)
+
+
+def test_probabilities_are_dropped_with_a_warning(blobs: tuple[Any, Any], file: Path) -> None:
+    model = LinearSVM("cs", calibration="temperature", random_state=0).fit(*blobs)
+    with pytest.warns(UserWarning, match="no place for calibration='temperature'"):
+        save_liblinear(model, file)
+    loaded = load_liblinear(file)
+    assert not hasattr(loaded, "predict_proba")
+    np.testing.assert_allclose(loaded.class_scores(blobs[0]), model.class_scores(blobs[0]))

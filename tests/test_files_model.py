@@ -15,6 +15,7 @@ from safetensors import safe_open
 from safetensors.numpy import load_file
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 from polymargin import (
     S2DO,
@@ -25,6 +26,7 @@ from polymargin import (
     KernelSVM,
     LinearSVM,
 )
+from polymargin.calibration import CALIBRATIONS
 from polymargin.errors import ModelFileError
 from polymargin.files import data_hash, load, read_info, save
 from polymargin.kernel import NAMED_KERNELS
@@ -446,3 +448,24 @@ def test_duals_of_one_feature(blobs: tuple[Any, Any], file: Path) -> None:
     model = LinearSVM(random_state=0).fit(blobs[0][:, :1], blobs[1])
     save(model, file, duals=True)
     np.testing.assert_array_equal(load(file).duals_.toarray(), model.duals_.toarray())
+
+
+@pytest.mark.parametrize("name", CALIBRATIONS)
+@pytest.mark.parametrize("k", [2, 4])
+def test_probabilities(name: str, k: int, crowd: tuple[Any, Any], file: Path) -> None:
+    X, y = crowd[0], crowd[1] % k
+    for svm in (LinearSVM(calibration=name), KernelSVM(calibration=name)):
+        model = svm.set_params(random_state=0).fit(X, y)
+        loaded = again(model, file)
+        np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+        np.testing.assert_array_equal(loaded.predict_log_proba(X), model.predict_log_proba(X))
+        described = {"name": name} | ({"T": loaded.calibrator_.T} if name == "temperature" else {})
+        assert read_info(file).calibrator == described
+
+
+def test_probabilities_that_were_not_learnt(crowd: tuple[Any, Any], file: Path) -> None:
+    model = LinearSVM(calibration="sigmoid", random_state=0).fit(*crowd)
+    loaded = again(model.set_params(calibration="isotonic"), file)
+    assert read_info(file).calibrator is None
+    with pytest.raises(NotFittedError, match="Call fit again"):
+        loaded.predict_proba(crowd[0])

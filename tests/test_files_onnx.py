@@ -13,6 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, StandardScaler
 
 from polymargin import KernelSVM, LinearSVM
+from polymargin.calibration import CALIBRATIONS, Isotonic
 from polymargin.errors import MissingPackageError
 from polymargin.files import load_liblinear, save_liblinear, save_onnx
 from polymargin.kernel import NAMED_KERNELS
@@ -186,3 +187,39 @@ def test_objects_of_text_are_text(runtime: Any, blobs: tuple[Any, Any], file: Pa
         save_onnx(LinearSVM(random_state=0).fit(blobs[0], labels[blobs[1]]), file)
         graphs.append(file.read_bytes())
     assert graphs[0] == graphs[1]
+
+
+@pytest.mark.parametrize("name", CALIBRATIONS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("k", [2, 3])
+def test_probabilities(
+    name: str, dtype: Any, k: int, runtime: Any, crowd: tuple[Any, Any], file: Path
+) -> None:
+    X, y = crowd[0].astype(dtype), crowd[1] % k
+    for svm in (LinearSVM(calibration=name), KernelSVM(calibration=name, gamma=0.1)):
+        model = make_pipeline(Scaler(), svm.set_params(random_state=0)).fit(X, y)
+        assert_same(runtime, model, X, file)
+        session = runtime.InferenceSession(file.read_bytes(), providers=["CPUExecutionProvider"])
+        far = np.concatenate([X, 1e4 * X[:5], np.zeros_like(X[:1])])
+        (p,) = session.run(["probabilities"], {"X": far})
+        assert p.dtype == dtype
+        tolerance = 1e-9 if dtype == np.float64 else 2e-3
+        np.testing.assert_allclose(p, model.predict_proba(far), rtol=0, atol=tolerance)
+
+
+def test_curves_without_a_rise(runtime: Any, blobs: tuple[Any, Any], file: Path) -> None:
+    model = LinearSVM(calibration="isotonic", random_state=0).fit(*blobs)
+    flat = (np.array([0.0]), np.array([0.0]))
+    model.calibrator_ = Isotonic((flat, flat, flat))
+    save_onnx(model, file)
+    session = runtime.InferenceSession(file.read_bytes(), providers=["CPUExecutionProvider"])
+    (p,) = session.run(["probabilities"], {"X": blobs[0]})
+    np.testing.assert_array_equal(p, np.full((60, 3), 1 / 3))
+    np.testing.assert_array_equal(model.predict_proba(blobs[0]), p)
+
+
+def test_a_calibration_that_was_not_learnt(blobs: tuple[Any, Any], file: Path) -> None:
+    pytest.importorskip("onnx")
+    model = LinearSVM(random_state=0).fit(*blobs).set_params(calibration="sigmoid")
+    with pytest.raises(ValueError, match="Call fit again"):
+        save_onnx(model, file)

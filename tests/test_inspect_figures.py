@@ -20,6 +20,7 @@ from polymargin.inspect import (
     plot_margins,
     plot_pairs,
     plot_patterns,
+    plot_reliability,
     plot_weights,
     support_patterns,
 )
@@ -121,3 +122,48 @@ def test_missing_matplotlib_is_named(monkeypatch: Any, digits: Any) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(MissingPackageError, match="figures need the package matplotlib"):
         plot_convergence(digits[0])
+
+
+def test_reliability_is_that_of_the_probabilities(digits: Any) -> None:
+    _, X, y = digits
+    model = LinearSVM("cs", C=0.01, calibration="temperature", random_state=0).fit(X[::2], y[::2])
+    p = model.predict_proba(X[1::2])
+    given = np.where(np.arange(len(y[1::2])) < 5, -1, y[1::2])  # labels that the model lacks
+    axes = plot_reliability(model, X[1::2], given, n_parts=5).axes[0]
+    shown, _ = axes.lines[1], axes.lines[0]
+    right = model.classes_[p.argmax(axis=1)] == given
+    part = np.minimum((5 * p.max(axis=1)).astype(int), 4)
+    expected = [(p.max(axis=1)[part == i].mean(), right[part == i].mean()) for i in np.unique(part)]
+    np.testing.assert_allclose(np.column_stack(shown.get_data()), expected)
+    weight = [np.mean(part == i) for i in np.unique(part)]
+    error = np.dot(weight, np.abs(np.subtract(*np.transpose(expected))))
+    assert f"expected error {error:.3f}" in [text.get_text() for text in axes.texts]
+    of_three = plot_reliability(model, X[1::2], y[1::2], label=3).axes[0]
+    assert of_three.get_xlabel() == "probability of 3"
+    at, frequency = of_three.lines[1].get_data()
+    part = np.minimum((10 * p[:, 3]).astype(int), 9)
+    np.testing.assert_allclose(at, [p[part == i, 3].mean() for i in np.unique(part)])
+    np.testing.assert_allclose(
+        frequency, [np.mean(y[1::2][part == i] == 3) for i in np.unique(part)]
+    )
+
+
+def test_what_has_no_reliability(digits: Any) -> None:
+    model, X, y = digits
+    with pytest.raises(ValueError, match="gives no probabilities: fit it with calibration="):
+        plot_reliability(model, X, y)
+    fitted = LinearSVM("cs", C=0.01, calibration="temperature", random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="label=77 is not among the classes"):
+        plot_reliability(fitted, X, y, label=77)
+    with pytest.raises(ValueError, match="n_parts has to be an integer from 1"):
+        plot_reliability(fitted, X, y, n_parts=0)
+    with pytest.raises(ValueError, match="X has 1797 rows, y has 5 labels"):
+        plot_reliability(fitted, X, y[:5])
+    assert plot_reliability(fitted, X, y, n_parts=1).axes[0].lines[1].get_xdata().shape == (1,)
+
+
+def test_labels_start_no_formula_in_reliability() -> None:
+    X = np.linspace(-1, 1, 40)[:, None]
+    y = np.where(X[:, 0] > 0, "$x", "$\\y$")
+    model = LinearSVM(calibration="sigmoid", random_state=0).fit(X, y)
+    inline_svg(plot_reliability(model, X, y, label="$\\y$"), "reliability", "")

@@ -19,7 +19,7 @@ LAYERS = (
     ("block_solvers",),
     ("solvers",),
     ("fit",),
-    ("kernel", "storage"),
+    ("kernel", "storage", "calibration"),
     ("estimators",),
     ("readers", "streams", "model_selection", "datasets"),
     ("preprocessing",),

@@ -183,6 +183,19 @@ def test_sections(tmp_path: Path) -> None:
     assert f"{model.score(iris.data, iris.target):.2%}" in page
 
 
+def test_reliability_is_there_with_probabilities_and_test_rows(tmp_path: Path) -> None:
+    X, y = load_iris(return_X_y=True)
+    path = tmp_path / "iris.html"
+    model = LinearSVM("cs", calibration="sigmoid", random_state=0).fit(X[::2], y[::2])
+    page = write(path, model, X[::2], y[::2], X_test=X[1::2], y_test=y[1::2])
+    assert sections(page)[-2:] == ["reliability", "features"]
+    assert "expected error" in page
+    assert "reliability" not in sections(write(path, model, X[::2], y[::2]))
+    model.set_params(calibration=None).fit(X[::2], y[::2])
+    page = write(path, model, X[::2], y[::2], X_test=X[1::2], y_test=y[1::2])
+    assert "reliability" not in sections(page)
+
+
 def test_other_models(tmp_path: Path) -> None:
     iris = load_iris()
     kernel = KernelSVM("mmr", random_state=0).fit(iris.data, iris.target)

@@ -34,6 +34,7 @@ _HOMES = {
 }
 _MODULES = (
     "block_solvers",
+    "calibration",
     "core",
     "datasets",
     "errors",

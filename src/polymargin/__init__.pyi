@@ -1,4 +1,5 @@
 from polymargin import block_solvers as block_solvers
+from polymargin import calibration as calibration
 from polymargin import core as core
 from polymargin import datasets as datasets
 from polymargin import errors as errors

@@ -59,6 +59,14 @@ def golden_models() -> dict[str, tuple[Any, Any]]:
         ),
         "kernel-laplacian": (KernelSVM(kernel="laplacian", **options).fit(X, y), X),
         "kernel-precomputed": (KernelSVM(kernel="precomputed", **options).fit(X @ X.T, y), X @ X.T),
+        "linear-temperature": (
+            LinearSVM("ww", calibration="temperature", **options).fit(X, names[y]), X
+        ),
+        "linear-isotonic-two": (
+            LinearSVM("cs", calibration="isotonic", **options).fit(X.astype(np.float32), y > 1),
+            X.astype(np.float32),
+        ),
+        "kernel-sigmoid": (KernelSVM(calibration="sigmoid", **options).fit(X, y), X),
         "pipeline-scaler": (
             make_pipeline(Scaler("standard"), Normalizer(), KernelSVM(**options)).fit(X, y), X
         ),
@@ -105,6 +113,8 @@ def main() -> None:
             "decisions": model.decision_function(X).tolist(),
             "labels": model.predict(X).tolist(),
         }
+        if hasattr(model, "predict_proba"):
+            expected["probabilities"] = model.predict_proba(X).tolist()
         text = json.dumps(expected, ensure_ascii=False, separators=(",", ":"))
         file.with_suffix(".json").write_text(text + "\n", encoding="utf-8")
     file = FOLDER / f"v{FORMAT[0]}-checkpoint.safetensors"

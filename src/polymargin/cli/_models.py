@@ -8,6 +8,7 @@ from polymargin.cli._data import check_missing, concerning
 from polymargin.cli._model_kind import opening_model
 from polymargin.cli._recipe import SVM, take_apart, transform
 from polymargin.cli._training_format import TrainingFormat, format_of_model
+from polymargin.errors import ModelFileError
 from polymargin.files import ModelInfo, load_with_info
 from polymargin.readers import Table
 
@@ -40,6 +41,19 @@ class OpenModel:
     def scores(self, table: Table, path: Path) -> "NDArray[Any]":
         """Of all classes, for the rows of a file."""
         return self.svm.class_scores(self.rows(table, path))
+
+    @property
+    def has_probabilities(self) -> bool:
+        return self.info.calibrator is not None
+
+    def check_probabilities(self, path: Path) -> None:
+        """Refuse a model that gives none."""
+        if not self.has_probabilities:
+            raise ModelFileError(f"{path} gives no probabilities; train with --calibration")
+
+    def probabilities(self, scores: "NDArray[Any]") -> "NDArray[Any]":
+        """Of all classes, in the precision of the scores."""
+        return self.svm.calibrator_.probabilities(scores).astype(scores.dtype, copy=False)
 
 
 def open_model(path: Path, jobs: int | None = None, file_format: str | None = None) -> OpenModel:

@@ -41,6 +41,7 @@ def refuse_with_stream(context: typer.Context) -> None:
         "max_iter": "a stream ends after --passes",
         "stopping": "a stream ends after --passes",
         "solver": "there is but one way through a stream",
+        "calibration": "it holds rows out, and a stream forgets its rows",
         "checkpoint": "a stream has no checkpoints",
         "resume_from": "a stream has no checkpoints",
         "duals": "a stream does not store dual variables",

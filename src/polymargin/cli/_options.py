@@ -17,6 +17,8 @@ Format = Literal["svmlight", "csv", "tsv", "text", "npz", "parquet", "arrow"]
 TextFeatures = Literal["hashing", "tfidf"]
 Analyzer = Literal["word", "char", "char_wb"]
 Stopping = Literal["gap", "kkt"]
+Calibration = Literal["sigmoid", "isotonic", "temperature"]
+TableFormat = Literal["tsv", "csv", "json"]
 Missing = Literal["error", "mean"]
 RankingName = Literal["tau", "margin", "held-out"]
 Target = Literal["safetensors", "liblinear", "onnx", "svmlight", "npz"]
@@ -198,6 +200,14 @@ MaxIterOption = Annotated[
 StoppingOption = Annotated[
     Stopping,
     typer.Option("--stopping", help="What --tol bounds.", rich_help_panel=_MODEL),
+]
+CalibrationOption = Annotated[
+    Calibration | None,
+    typer.Option(
+        "--calibration",
+        help="Learn to give probabilities, from five more fits.",
+        rich_help_panel=_MODEL,
+    ),
 ]
 SolverOption = Annotated[
     str, typer.Option("--solver", help="The outer loop.", rich_help_panel=_MODEL)

@@ -83,10 +83,16 @@ def _summarise(trained: Trained, path: Path) -> dict[str, Any]:
         "primal_objective": getattr(svm, "primal_objective_", None),
         "dual_objective": getattr(svm, "dual_objective_", None),
         "converged": getattr(svm, "converged_", None),
+        **({} if svm.calibration is None else {"calibration": _calibration(svm)}),
         "passes": getattr(svm, "n_iter_", 1),
         "seconds": trained.seconds,
         "bytes": path.stat().st_size,
     }
+
+
+def _calibration(svm: SVM) -> str | None:
+    """None where an interrupt came first."""
+    return svm.calibration if hasattr(svm, "calibrator_") else None
 
 
 def _in_words(summary: dict[str, Any]) -> dict[str, str]:
@@ -97,6 +103,7 @@ def _in_words(summary: dict[str, Any]) -> dict[str, str]:
         + (f", {summary['kernel']} kernel" if "kernel" in summary else ""),
         "optimum": f"between {dual:.6g} and {primal:.6g}, gap {summary['gap']:.2e}",
         "converged": "yes" if summary["converged"] else "no",
+        **({"probabilities": summary["calibration"] or "none"} if "calibration" in summary else {}),
         "passes": f"{summary['passes']:,} in {summary['seconds']:.2f} s",
         "file": f"{summary['bytes']:,} bytes",
     }

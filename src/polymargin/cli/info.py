@@ -130,6 +130,15 @@ def _facts(described: "ModelInfo") -> dict[str, Any]:
         facts["before it"] = ", ".join(name for _, name in described.steps[:-1])
     if described.n_examples is not None:
         facts["rows"] = f"{described.n_examples:,}" + (" seen" if described.is_stream else "")
+    if described.calibrator is not None:
+        facts["probabilities"] = ", ".join(
+            value if key == "name" else f"{key} = {value:g}"
+            for key, value in described.calibrator.items()
+        )
+    elif parameters.get("calibration") is not None:
+        facts["probabilities"] = f"none: {parameters['calibration']} was not learnt to the end"
+    else:
+        facts["probabilities"] = "none"
     if certificate is None:
         facts["certificate"] = "none"
     else:

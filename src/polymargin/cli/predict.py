@@ -1,17 +1,15 @@
 """``polymargin predict``."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from polymargin._wording import counted
 from polymargin.cli import _options as o
+from polymargin.cli._option_conflicts import is_given
 from polymargin.cli._output.files import check_target, escaped, is_standard, text_output
 from polymargin.cli._output.terminal import note, shown_warnings
-
-if TYPE_CHECKING:
-    import numpy as np
 
 EXAMPLES = """
 [bold]Examples[/]
@@ -19,12 +17,15 @@ EXAMPLES = """
   polymargin predict letter.safetensors letter.test.svm.xz --output labels.txt
 
   polymargin predict letter.safetensors letter.test.svm.xz --scores | head -3
+
+  polymargin predict m.safetensors rows.csv --probabilities --table csv --output p.csv
 """
 
 _LABELS = {"has_labels": False, "label_kind": "string"}  # there may be any, or none
 
 
 def predict(
+    context: typer.Context,
     model: o.ModelFile,
     data: Annotated[
         Path,
@@ -40,39 +41,51 @@ def predict(
             "--scores", help="The scores of all classes after each label, and a line of names."
         ),
     ] = False,
+    probabilities: Annotated[
+        bool,
+        typer.Option(
+            "--probabilities",
+            help="The probabilities of all classes, of a model trained with --calibration.",
+        ),
+    ] = False,
+    table_format: Annotated[
+        o.TableFormat,
+        typer.Option("--table", help="Form of --scores and --probabilities; json is one a line."),
+    ] = "tsv",
     file_format: o.FormatOption = None,
     jobs: o.JobsOption = 1,
     quiet: o.QuietOption = False,
 ) -> None:
     """Write the predicted label of each row, one a line.
 
-    Tabs, line ends and backslashes in labels are escaped by a backslash.
+    Tabs, line ends and backslashes in labels are escaped by a backslash, but for csv and json.
     """
     if not is_standard(output):
         check_target(output, model, data)
+    if scores and probabilities:
+        raise typer.BadParameter("goes without --scores", param_hint="--probabilities")
+    if not (scores or probabilities) and is_given(context, "table_format"):
+        raise typer.BadParameter("goes with --scores or --probabilities only", param_hint="--table")
     from polymargin.cli._models import open_model
+    from polymargin.cli._output.tables import TableWriter
 
     opened = open_model(model, jobs, file_format)
+    if probabilities:
+        opened.check_probabilities(model)
     names = [escaped(label) for label in opened.classes]
     n_rows = 0
     with shown_warnings(), text_output(output) as file:
-        if scores:
-            file.write("\t".join(["label", *names]) + "\n")
+        writer = None
+        if scores or probabilities:
+            what = "probabilities" if probabilities else "scores"
+            writer = TableWriter(file, table_format, opened.classes, what)
         for table in opened.files.batches(data, jobs, **_LABELS):
             values = opened.scores(table, data)
             best = values.argmax(axis=1).tolist()
             n_rows += len(best)
-            if scores:
-                for c, row in zip(best, values, strict=True):
-                    file.write("\t".join([names[c], *map(_number, row)]) + "\n")
+            if writer is not None:
+                writer.write(best, opened.probabilities(values) if probabilities else values)
             else:
                 file.writelines(f"{names[c]}\n" for c in best)
     if not (quiet or is_standard(output)):
         note(f"{counted(n_rows, 'label')} in {output}")
-
-
-def _number(value: "np.floating") -> str:
-    """The shortest text that is this number again."""
-    import numpy as np
-
-    return np.format_float_positional(value, trim="-") if value == value else "nan"

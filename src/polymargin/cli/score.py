@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from polymargin._wording import counted
 from polymargin.cli import _options as o
@@ -95,18 +95,27 @@ def score(
     jobs: o.JobsOption = 1,
     json: o.JsonOption = False,
 ) -> None:
-    """Predict labelled rows and count what is right."""
+    """Predict labelled rows and count what is right.
+
+    Of a model trained with --calibration also the log-loss and the Brier score of its
+    probabilities, over the rows whose label it knows.
+    """
     from polymargin.cli._data import labelled
+    from polymargin.cli._losses import Losses
     from polymargin.cli._models import open_model
 
     opened = open_model(model, jobs, file_format)
     counts, labels = Counts(), _Labels(opened.classes)
+    losses = Losses(opened.classes) if opened.has_probabilities else None
     with shown_warnings():
         # As text: there may be labels that no class has.
         for table in opened.files.batches(data, jobs, has_labels=True, label_kind="string"):
-            best = opened.scores(table, data).argmax(axis=1)
-            given: Any = labelled(table, data).y
-            counts.add(labels.of(given), opened.classes[best].tolist())
+            scores = opened.scores(table, data)
+            best = scores.argmax(axis=1)
+            given = labels.of(cast("Any", labelled(table, data).y))
+            counts.add(given, opened.classes[best].tolist())
+            if losses is not None:
+                losses.add(given, opened.probabilities(scores))
     unknown = sorted(set(counts.given) - set(opened.classes.tolist()), key=_order)
     if unknown:
         n_unknown = sum(counts.given[label] for label in unknown)
@@ -121,6 +130,7 @@ def score(
         "accuracy": counts.accuracy,
         "balanced_accuracy": _mean(row["recall"] for row in classes if row["n"]),
         "macro_f1": _mean(row["f1"] for row in classes),
+        **({} if losses is None else losses.means()),
     }
     if json:
         show_json({"model": str(model), "data": str(data), **summary, "classes": classes})
@@ -135,6 +145,11 @@ def score(
             "errors": f"{summary['errors']:,} of {counts.n:,}",
             "balanced accuracy": f"{summary['balanced_accuracy']:.2%}",
             "macro F1": f"{summary['macro_f1']:.4f}",
+            **{
+                name: f"{summary[key]:.4f}"
+                for key, name in (("log_loss", "log-loss"), ("brier", "Brier score"))
+                if summary.get(key) is not None
+            },
         },
     )
 

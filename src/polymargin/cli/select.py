@@ -68,6 +68,7 @@ def select(
         ),
     ] = False,
     dealing: FoldOptions,
+    calibration: o.CalibrationOption = None,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Heat maps of the accuracy.")
     ] = None,
@@ -96,7 +97,15 @@ def select(
     refuse_without_kernel(context, kernel.kernel)
     if kernel.kernel is not None and not has_gamma(kernel.kernel):
         refuse(context, "log2_gamma", f"the kernel {kernel.kernel} has no gamma")
-    svm = make_estimator(kernel, machine=names[0], n_jobs=reading.jobs, **fitting.parameters)
+    if model is None:
+        refuse(context, "calibration", "goes with --model only")
+    svm = make_estimator(
+        kernel,
+        machine=names[0],
+        calibration=calibration,
+        n_jobs=reading.jobs,
+        **fitting.parameters,
+    )
     for name in names:
         check_parameters(clone(svm).set_params(machine=name))
     axes: dict[str, Any] = {"log2_C": _parse_range(log2_C, "--log2-C")}

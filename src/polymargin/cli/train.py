@@ -27,6 +27,8 @@ EXAMPLES = """
 
   polymargin train data.svm --kernel rbf --gamma 0.5 --model m.safetensors --checkpoint m.ckpt
 
+  polymargin train data.csv --calibration temperature --model m.safetensors
+
   polymargin train words.tsv --format text --stream --passes 3 --model words.safetensors
 """
 
@@ -45,6 +47,7 @@ def train(
     kernel: KernelOptions,
     fitting: FitOptions,
     stopping: o.StoppingOption = "gap",
+    calibration: o.CalibrationOption = None,
     features: Features,
     reading: Reading,
     streaming: Streaming,
@@ -101,7 +104,13 @@ def train(
     if resumed is not None and kernel.kernel is None:
         kernel = replace(kernel, kernel=resumed.kernel)
     svm = make_estimator(
-        kernel, machine=machine, C=C, stopping=stopping, n_jobs=reading.jobs, **fitting.parameters
+        kernel,
+        machine=machine,
+        C=C,
+        stopping=stopping,
+        calibration=calibration,
+        n_jobs=reading.jobs,
+        **fitting.parameters,
     )
     if resumed is not None:
         svm = resumed.merge(svm, _parameters_given(context, svm), quiet)

@@ -6,7 +6,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
+from polymargin.calibration import CALIBRATIONS, Calibrator, CrossFit, FitPart, FoldPlan
 from polymargin.fit import (
     CallbackSupportMixin,
     DualState,
@@ -17,6 +21,7 @@ from polymargin.fit import (
     apply_class_weight,
     check_sample_weight,
     check_scores,
+    draw_seed,
 )
 from polymargin.storage import Checkpoint, CheckpointWriter, as_checkpoint
 
@@ -28,6 +33,10 @@ if TYPE_CHECKING:
     from polymargin.core import MachineInfo
 
 
+def _has_probabilities(estimator: "BaseSVM") -> bool:
+    return estimator.calibration is not None
+
+
 class BaseSVM(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
     """Bounds of the dual variables, certificate, prediction from scores."""
 
@@ -36,6 +45,9 @@ class BaseSVM(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):  # typ
     warm_start: bool
     classes_: "NDArray[Any]"
     checkpoint: "str | os.PathLike[str] | Checkpoint | None"
+    calibration: str | None
+    calibrator_: Calibrator
+    random_state: Any
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -82,9 +94,25 @@ class BaseSVM(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):  # typ
         options = as_checkpoint(self.checkpoint)
         return CheckpointWriter(options, self, problem, X, y, past.seconds)
 
+    def _plan_cross_fit(self, problem: Problem, sample_weight: Any, X: Any) -> CrossFit | None:
+        """The fits that the parameter `calibration` asks for; what cannot be is refused here."""
+        if self.calibration is None:
+            return None
+        plan = FoldPlan.of(problem.X, problem.labels, self.calibration)
+        weight = check_sample_weight(sample_weight, X)
+        if problem.kept is not None:
+            weight = weight[problem.kept]
+        return CrossFit(CALIBRATIONS[self.calibration], plan, weight, problem.classes)
+
+    def _calibrate(self, cross_fit: CrossFit, fit_part: FitPart) -> None:
+        """Learn the calibrator; all else that is fitted stays as it is."""
+        seed = draw_seed(self.random_state)
+        self.calibrator_ = cross_fit.run(fit_part, self._dual_state.duals, seed)
+
     def _store_certificate(
         self, result: Outcome, problem: Problem, machine: "MachineInfo", past: Past
     ) -> None:
+        self.__dict__.pop("calibrator_", None)
         self.classes_ = problem.classes
         self.n_iter_ = past.passes_with(result.n_iter, result.history)
         self.dual_gap_ = result.dual_gap
@@ -150,3 +178,67 @@ class BaseSVM(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):  # typ
         scores = self.class_scores(X)
         predicted: NDArray[Any] = self.classes_[scores.argmax(axis=1)]
         return predicted
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> "NDArray[Any]":
+        """Probabilities of all classes; only with the parameter `calibration`.
+
+        They are `calibrator_` of the `class_scores`. `predict` is the class of the largest score,
+        which with ``calibration="temperature"`` has the largest probability too; with the others it
+        may have not.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, d)
+            Rows.
+
+        Returns
+        -------
+        p : ndarray of shape (n, k)
+            Also for two classes. Each row sums to 1; columns are in the order of `classes_`.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from polymargin import LinearSVM
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = LinearSVM("cs", calibration="temperature", random_state=0).fit(X, y)
+        >>> model.predict_proba(X[:2]).shape
+        (2, 3)
+        """
+        calibrator = self._find_calibrator()
+        scores = self.class_scores(X)
+        return calibrator.probabilities(scores).astype(scores.dtype, copy=False)
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any) -> "NDArray[Any]":
+        """Logarithms of the probabilities of all classes; only with the parameter `calibration`.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, d)
+            Rows.
+
+        Returns
+        -------
+        log_p : ndarray of shape (n, k)
+            Exact where `predict_proba` has rounded to zero; minus infinity where a curve of
+            ``calibration="isotonic"`` is zero.
+        """
+        calibrator = self._find_calibrator()
+        scores = self.class_scores(X)
+        with np.errstate(over="ignore"):
+            return calibrator.log_probabilities(scores).astype(scores.dtype, copy=False)
+
+    def _find_calibrator(self) -> Calibrator:
+        """That of the parameter `calibration`; NotFittedError where the last fit has left none."""
+        check_is_fitted(self)
+        calibrator: Calibrator | None = vars(self).get("calibrator_")
+        if calibrator is None or calibrator.name != self.calibration:
+            last = "nothing" if calibrator is None else f"calibration={calibrator.name!r}"
+            raise NotFittedError(
+                f"This {type(self).__name__} has calibration={self.calibration!r}, and its last "
+                f"fit has learnt {last} for it: the parameter was set afterwards, or the fit was "
+                "interrupted. Call fit again."
+            )
+        return calibrator

@@ -1,8 +1,10 @@
 """The kernel estimator."""
 
 import os
+import warnings
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -15,8 +17,10 @@ from polymargin._attempt import Attempt, unchanged_on_failure
 from polymargin._sklearn import Interval, StrOptions, fit_context
 from polymargin._threads import blas_threads, count_threads
 from polymargin.block_solvers import BLOCK_SOLVERS, BlockSolver
+from polymargin.calibration import CALIBRATIONS, CrossFit
 from polymargin.estimators._base import BaseSVM
 from polymargin.fit import (
+    DualState,
     FitTask,
     Past,
     Problem,
@@ -36,10 +40,13 @@ from polymargin.fit import (
 from polymargin.kernel import (
     KERNELS,
     Goal,
+    IndefiniteKernelWarning,
     KernelOutcome,
     PrecomputedKernel,
     as_array,
+    kernel_scores,
     make_kernel,
+    share_values,
     train_kernel,
 )
 from polymargin.solvers import KERNEL_SOLVERS, Blocks, Choice, Decomposition, choose
@@ -50,10 +57,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from polymargin.core import MachineInfo
+    from polymargin.core import Duals, MachineInfo
     from polymargin.kernel import Kernel, Points
-
-_BLOCK_BYTES = 8 << 20  # of kernel values at a time in prediction
 
 
 class KernelSVM(BaseSVM):
@@ -116,6 +121,10 @@ class KernelSVM(BaseSVM):
         which each fit takes one number. A generator in the same state gives the same fit.
     verbose : int, default=0
         1 shows a progress bar, 2 or more prints a line for each check of the gap.
+    calibration : {"sigmoid", "isotonic", "temperature"}, default=None
+        What makes probabilities of scores; with None there is no `predict_proba`. After the fit,
+        which it does not change, five fits to four fifths of the rows score those left out, from
+        which one temperature for all classes is learnt, or a sigmoid or a rising curve for each.
     checkpoint : path-like or Checkpoint, default=None
         File to write what was reached to, every two minutes or as often as a `Checkpoint` says,
         and when the fit ends; `resume` goes on from it. Not part of model files.
@@ -150,6 +159,8 @@ class KernelSVM(BaseSVM):
         ``gap``, ``violation`` and ``active``.
     duals_ : csr_array of shape (n, k)
         The dual vectors of all rows given to `fit`.
+    calibrator_ : Temperature, Sigmoid or Isotonic
+        What `calibration` has learnt, see `polymargin.calibration`.
     n_features_in_ : int
         Features seen in `fit`.
     feature_names_in_ : ndarray of str
@@ -189,6 +200,7 @@ class KernelSVM(BaseSVM):
         "warm_start": ["boolean"],
         "random_state": ["random_state", np.random.Generator],
         "verbose": ["verbose"],
+        "calibration": [StrOptions(set(CALIBRATIONS)), None],
         "checkpoint": [str, os.PathLike, Checkpoint, None],
     }
 
@@ -213,6 +225,7 @@ class KernelSVM(BaseSVM):
         warm_start: bool = False,
         random_state: RandomSource = None,
         verbose: int = 0,
+        calibration: str | None = None,
         checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
     ) -> None:
         self.machine = machine
@@ -233,6 +246,7 @@ class KernelSVM(BaseSVM):
         self.warm_start = warm_start
         self.random_state = random_state
         self.verbose = verbose
+        self.calibration = calibration
         self.checkpoint = checkpoint
 
     def __sklearn_tags__(self) -> Any:
@@ -282,8 +296,9 @@ class KernelSVM(BaseSVM):
                 coef0=self.coef0,
                 bias=bool(self.fit_intercept),
             )
+            cross_fit = self._plan_cross_fit(problem, sample_weight, X)
             with blas_threads(n_threads):
-                self._train(problem, kernel, X, y, sample_weight, n_threads, attempt)
+                self._train(problem, kernel, X, y, sample_weight, n_threads, attempt, cross_fit)
         return self
 
     def _train(
@@ -295,6 +310,7 @@ class KernelSVM(BaseSVM):
         sample_weight: Any,
         n_threads: int,
         attempt: Attempt,
+        cross_fit: CrossFit | None = None,
     ) -> None:
         """Fit the problem that was made of X, y and the weights, whatever its kernel reads."""
         choice: Choice[Blocks | Decomposition] = choose(self)
@@ -303,20 +319,19 @@ class KernelSVM(BaseSVM):
         writer = self._open_writer(X, y, problem, past)
         keeper = None if writer is None else ProblemKeeper(writer, problem, machine, past)
         task = FitTask(self, X, y, sample_weight)
-        result, stopped = train_kernel(
-            problem,
-            machine,
-            kernel,
-            choice.solver,
-            choice.block_solver,
-            warm=warm,
+        cache_bytes = int(min(self.cache_size * 2**20, 2**62))
+        train = partial(
+            train_kernel,
+            machine=machine,
+            options=choice.solver,
+            block_solver=choice.block_solver,
             goal=Goal(float(self.tol), int(self.max_iter), self.stopping == "gap"),
             seed=draw_seed(self.random_state),
-            cache_bytes=int(min(self.cache_size * 2**20, 2**62)),
             n_threads=n_threads,
-            task=task,
             verbose=int(self.verbose),
-            keeper=keeper,
+        )
+        result, stopped = train(
+            problem, kernel=kernel, warm=warm, cache_bytes=cache_bytes, task=task, keeper=keeper
         )
         self._store(result, problem, machine, past, kernel, X)
         attempt.reached()
@@ -324,6 +339,12 @@ class KernelSVM(BaseSVM):
             writer.keep(self._dual_state, self.history_)
         if result.exception is not None:
             raise result.exception
+        if cross_fit is not None:
+            kernel, X, cache_bytes = share_values(kernel, problem.X, cache_bytes, n_threads)
+            task_of_part = FitTask(None, None, None, None)
+            train = partial(train, kernel=kernel, cache_bytes=cache_bytes, task=task_of_part)
+            parts = _Parts(problem, kernel, X, machine, train, n_threads)
+            self._calibrate(cross_fit, parts.fit)
         task.end()
         if not result.converged and not stopped:
             warn_not_converged(result, self, problem.rows.dtype.name)
@@ -396,19 +417,13 @@ class KernelSVM(BaseSVM):
 
     def _scores(self, X: Any, n_threads: int) -> "NDArray[Any]":
         kernel, right = self._scoring_kernel(X)
-        n_columns = max(1, len(self.support_))
-        width = max(1, _BLOCK_BYTES // (n_columns * self.dual_coef_.itemsize))
-        scores = np.empty((X.shape[0], len(self.classes_)), self.dual_coef_.dtype)
-        block = np.empty((min(width, X.shape[0]), len(self.support_)), self.dual_coef_.dtype)
-        for first in range(0, X.shape[0], width):
-            part = slice(first, min(first + width, X.shape[0]))
+
+        def take(part: slice) -> "Points":
             if isinstance(kernel, PrecomputedKernel):
-                left = kernel.points(np.arange(part.start, part.stop))
-            else:
-                left = kernel.prepare(_like(self.support_vectors_, X[part]))
-            values = block[: len(left)]
-            kernel.evaluate(left, right, values, n_threads)
-            np.matmul(values, self.dual_coef_.T, out=scores[part])
+                return kernel.points(np.arange(part.start, part.stop))
+            return kernel.prepare(_like(self.support_vectors_, X[part]))
+
+        scores = kernel_scores(kernel, X.shape[0], take, right, self.dual_coef_, n_threads)
         scores += self.intercept_
         return scores
 
@@ -424,3 +439,46 @@ class KernelSVM(BaseSVM):
 def _like(model: Any, X: Any) -> Any:
     """`X` as an array or as CSR, whichever `model` is."""
     return sparse.csr_array(X) if sparse.issparse(model) else as_array(X)
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """Fits to parts of a problem, for a cross-fit."""
+
+    problem: Problem
+    kernel: "Kernel"
+    X: Any  # what the kernel reads for the rows of the problem
+    machine: "MachineInfo"
+    train: "Callable[..., tuple[KernelOutcome, bool]]"
+    n_threads: int
+
+    def fit(
+        self,
+        rows: "NDArray[np.int64]",
+        others: "NDArray[np.int64]",
+        warm: "Duals",
+        title: str,
+    ) -> "tuple[NDArray[Any], bool]":
+        """Scores of the others by a fit to these rows alone, and whether it converged."""
+        part = self.problem.part(rows, self.X[rows])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", IndefiniteKernelWarning)  # said of all rows already
+            result, _ = self.train(part, warm=warm, title=title)
+        if result.exception is not None:
+            raise result.exception
+        state = DualState.of(result.duals, part, self.machine)
+        alphas = state.csr.astype(part.rows.dtype, copy=False)
+        support = np.flatnonzero(np.diff(alphas.indptr))
+        coef = alphas[support].toarray().T
+        if self.machine.zero_sum:
+            coef = coef - coef.mean(axis=0)
+        points = self.kernel.prepare(self.X)
+        scores = kernel_scores(
+            self.kernel,
+            len(others),
+            lambda part: points[others[part]],
+            points[rows[support]],
+            coef,
+            self.n_threads,
+        )
+        return scores, result.converged

@@ -1,12 +1,13 @@
 """The linear estimator."""
 
 import os
-from functools import cached_property
+from functools import cached_property, partial
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
@@ -15,6 +16,7 @@ from polymargin._attempt import unchanged_on_failure
 from polymargin._sklearn import Interval, StrOptions, fit_context
 from polymargin._threads import count_threads
 from polymargin.block_solvers import BLOCK_SOLVERS, BlockSolver
+from polymargin.calibration import CALIBRATIONS
 from polymargin.estimators._base import BaseSVM
 from polymargin.fit import (
     FitTask,
@@ -25,6 +27,7 @@ from polymargin.fit import (
     StreamEngine,
     as_rows,
     check_finite,
+    check_no_calibration,
     check_scores,
     check_X,
     find_start,
@@ -42,7 +45,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from polymargin.core import LinearResult, LinearStream, MachineInfo
+    from polymargin.core import Duals, LinearOptions, LinearResult, LinearStream, MachineInfo
 
 # All that a fit or a stream leaves behind, apart from what is set whenever rows are.
 _LEARNT = (
@@ -55,11 +58,17 @@ _LEARNT = (
     "dual_objective_",
     "converged_",
     "history_",
+    "calibrator_",
     "_dual_state",
     "_n_examples",
     "_stream",
     "_stream_of",
 )
+
+
+def _check_streaming(estimator: "LinearSVM") -> bool:
+    check_no_calibration(estimator)
+    return True
 
 
 class LinearSVM(BaseSVM):
@@ -110,6 +119,10 @@ class LinearSVM(BaseSVM):
         which each fit takes one number. A generator in the same state gives the same fit.
     verbose : int, default=0
         1 shows a progress bar, 2 or more prints a line for each check of the gap.
+    calibration : {"sigmoid", "isotonic", "temperature"}, default=None
+        What makes probabilities of scores; with None there is no `predict_proba`. After the fit,
+        which it does not change, five fits to four fifths of the rows score those left out, from
+        which one temperature for all classes is learnt, or a sigmoid or a rising curve for each.
     checkpoint : path-like or Checkpoint, default=None
         File to write what was reached to, every two minutes or as often as a `Checkpoint` says,
         and when the fit ends; `resume` goes on from it. Not part of model files.
@@ -137,6 +150,8 @@ class LinearSVM(BaseSVM):
         The dual vectors of all rows given to `fit`.
     n_samples_seen_ : int
         Visits of a stream to rows; only after `partial_fit` or `fit_stream`.
+    calibrator_ : Temperature, Sigmoid or Isotonic
+        What `calibration` has learnt, see `polymargin.calibration`.
     n_features_in_ : int
         Features seen in `fit`.
     feature_names_in_ : ndarray of str
@@ -174,6 +189,7 @@ class LinearSVM(BaseSVM):
         "warm_start": ["boolean"],
         "random_state": ["random_state", np.random.Generator],
         "verbose": ["verbose"],
+        "calibration": [StrOptions(set(CALIBRATIONS)), None],
         "checkpoint": [str, os.PathLike, Checkpoint, None],
     }
 
@@ -194,6 +210,7 @@ class LinearSVM(BaseSVM):
         warm_start: bool = False,
         random_state: RandomSource = None,
         verbose: int = 0,
+        calibration: str | None = None,
         checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
     ) -> None:
         self.machine = machine
@@ -210,6 +227,7 @@ class LinearSVM(BaseSVM):
         self.warm_start = warm_start
         self.random_state = random_state
         self.verbose = verbose
+        self.calibration = calibration
         self.checkpoint = checkpoint
 
     @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
@@ -235,14 +253,14 @@ class LinearSVM(BaseSVM):
         self : LinearSVM
         """
         with unchanged_on_failure(self) as attempt:
-            choice: Choice[BlockDescent] = choose(
-                self
-            )  # what does not fit is refused before any work
+            # What does not fit is refused before any work.
+            choice: Choice[BlockDescent] = choose(self)
             options = make_options(self, choice)
             machine = choice.machine
             X, y = check_X(self, X, y)
             check_classification_targets(y)
             problem = make_problem(X, y, self._upper(X, y, sample_weight))
+            cross_fit = self._plan_cross_fit(problem, sample_weight, X)
             warm, past = find_start(self._start_state(), problem, machine)
 
             writer = self._open_writer(X, y, problem, past)
@@ -257,10 +275,32 @@ class LinearSVM(BaseSVM):
                 writer.keep(self._dual_state, self.history_)
             if result.exception is not None:
                 raise result.exception
+            if cross_fit is not None:
+                self._calibrate(cross_fit, partial(self._fit_part, problem, machine, options))
             task.end()
             if not result.converged and not stopped:
                 warn_not_converged(result, self, problem.rows.dtype.name)
         return self
+
+    def _fit_part(
+        self,
+        problem: Problem,
+        machine: "MachineInfo",
+        options: "LinearOptions",
+        rows: "NDArray[np.int64]",
+        others: "NDArray[np.int64]",
+        warm: "Duals",
+        title: str,
+    ) -> "tuple[NDArray[Any], bool]":
+        """Scores of the others by a fit to these rows alone, and whether it converged."""
+        task = FitTask(None, None, None, None)
+        part, verbose = problem.part(rows), int(self.verbose)
+        result, _ = solve_linear(part, machine, options, warm, task, verbose, title=title)
+        if result.exception is not None:
+            raise result.exception
+        scored = as_rows(problem.X[others])
+        scores = core.scores(scored, result.coef, result.intercept, options.n_threads)
+        return scores, result.converged
 
     def _store(
         self, result: "LinearResult", problem: Problem, machine: "MachineInfo", past: Past
@@ -271,6 +311,7 @@ class LinearSVM(BaseSVM):
         if self.weights == "sparse":
             self.sparsify()
 
+    @available_if(_check_streaming)  # type: ignore[untyped-decorator]
     @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> "Self":
         """Visit each row once, in the order given, and forget it.

@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from polymargin.errors import ModelFileError
 from polymargin.estimators import KernelSVM, LinearSVM
+from polymargin.files._calibrators import put_calibrator, take_calibrator
 from polymargin.files._kernel_scores import put_kernel, take_kernel
 from polymargin.fit import check_stream
 from polymargin.solvers import choose
@@ -57,8 +58,10 @@ def put_estimator(model: Estimator, duals: bool | str) -> tuple[dict[str, Any], 
     _check_scores(scoring_arrays)
     fields |= scoring
     arrays |= scoring_arrays
-    training, training_arrays = _put_training(model, duals)
-    return fields | training, arrays | training_arrays
+    for more, more_arrays in (put_calibrator(model), _put_training(model, duals)):
+        fields |= more
+        arrays |= more_arrays
+    return fields, arrays
 
 
 def take_estimator(fields: Fields, tensors: Tensors) -> Any:
@@ -75,6 +78,8 @@ def take_estimator(fields: Fields, tensors: Tensors) -> Any:
         _take_linear(model, fields, tensors)
     else:
         take_kernel(model, fields, tensors)
+    if "calibrator" in fields:
+        take_calibrator(model, fields.part("calibrator"), tensors)
     _take_training(model, fields, tensors)
     return model
 

@@ -56,6 +56,9 @@ class ModelInfo:
         Whether the model is one of `partial_fit` or of a stream of batches.
     has_duals : bool
         Whether the file holds the dual variables.
+    calibrator : dict or None
+        ``name`` and, of a temperature, ``T`` of what makes probabilities of scores; None where the
+        model gives none.
     certificate : dict or None
         ``n_iter``, ``dual_gap``, ``primal_objective``, ``dual_objective`` and ``converged``; None
         where nothing is certified.
@@ -82,6 +85,7 @@ class ModelInfo:
     n_examples: int | None
     is_stream: bool
     has_duals: bool
+    calibrator: dict[str, Any] | None
     certificate: dict[str, Any] | None
     history: "NDArray[Any] | None" = field(repr=False)
     data_hash: str | None
@@ -176,6 +180,12 @@ def _training(fields: Fields, tensors: Tensors) -> dict[str, Any]:
         "n_examples": n_examples,
         "is_stream": "n_samples_seen" in fields,
         "has_duals": "duals" in fields,
+        "calibrator": _calibrator(fields) if "calibrator" in fields else None,
         "certificate": certificate,
         "history": history,
     }
+
+
+def _calibrator(fields: Fields) -> dict[str, Any]:
+    found = fields.part("calibrator")
+    return {"name": found.text("name")} | ({"T": found.finite("T")} if "T" in found else {})

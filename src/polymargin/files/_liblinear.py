@@ -7,6 +7,7 @@ classes have one column, the weights of the first label, unless they are MCSVM_C
 
 import math
 import os
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -45,8 +46,8 @@ def save_liblinear(model: LinearSVM | Pipeline, path: str | os.PathLike[str]) ->
     Scaling steps of a pipeline are taken into the weights. Crammer-Singer machines become
     MCSVM_CS and one-versus-rest machines L2R_L1LOSS_SVC_DUAL. All others are written as MCSVM_CS
     too, which decides by the largest score like they do. Of a one-versus-rest model of two classes
-    only the difference of the scores is kept. Parameters, certificate and dual variables have no
-    place in the format.
+    only the difference of the scores is kept. Parameters, certificate, dual variables and what
+    makes probabilities of scores have no place in the format; of the last a warning is given.
 
     Parameters
     ----------
@@ -68,6 +69,13 @@ def save_liblinear(model: LinearSVM | Pipeline, path: str | os.PathLike[str]) ->
     [3, 5]
     """
     estimator, weights, constants = folded(model)
+    if estimator.calibration is not None:
+        warnings.warn(
+            f"a LIBLINEAR file has no place for calibration={estimator.calibration!r}: the model "
+            f"in {os.fspath(path)} gives labels and scores, no probabilities",
+            UserWarning,
+            stacklevel=2,
+        )
     labels = _integer_labels(estimator.classes_)
     solver = _OURS.get(find_machine(estimator.machine).name, "MCSVM_CS")
     columns = np.vstack([weights.T, constants])

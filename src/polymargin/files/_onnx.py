@@ -14,6 +14,7 @@ from polymargin.errors import require
 from polymargin.estimators import KernelSVM, LinearSVM
 from polymargin.files._affine import exported_steps
 from polymargin.files._onnx_graph import Graph
+from polymargin.files._onnx_probabilities import add_probabilities
 from polymargin.files._onnx_steps import STEPS, add_step
 from polymargin.kernel import NamedKernel, PrecomputedKernel
 
@@ -28,10 +29,11 @@ def save_onnx(model: LinearSVM | KernelSVM | Pipeline, path: str | os.PathLike[s
     """Write a model as an ONNX graph, for runtimes without Python.
 
     The graph takes ``X`` of shape (n, d) in the precision of the model. It gives ``label`` of
-    shape (n,), int64 or text, and ``scores`` of shape (n, k), the `class_scores`. Steps of a
-    pipeline can be scalers and `Normalizer`. The Laplacian kernel, and the radial one of rows
-    whose distances are taken in double, take memory for n times the entries of all support
-    vectors: pass few rows at a time.
+    shape (n,), int64 or text, and ``scores`` of shape (n, k), the `class_scores`; of a model with
+    `predict_proba` also ``probabilities`` of shape (n, k), which are those. Steps of a pipeline can
+    be scalers and `Normalizer`. The Laplacian kernel, and the radial one of rows whose distances
+    are taken in double, take memory for n times the entries of all support vectors: pass few rows
+    at a time.
 
     Parameters
     ----------
@@ -72,6 +74,10 @@ def save_onnx(model: LinearSVM | KernelSVM | Pipeline, path: str | os.PathLike[s
     best = graph.add("ArgMax", scores, axis=1, keepdims=0)
     labels = _labels(estimator.classes_)
     graph.add("Gather", graph.constant(labels), best, axis=0, output="label")
+    outputs = ["scores"]
+    if estimator.calibration is not None:
+        add_probabilities(graph, estimator._find_calibrator(), scores, len(labels))
+        outputs.append("probabilities")
     n_features = steps[0][1].n_features_in_
     if graph.n_bytes > _MOST_BYTES:
         raise ValueError(f"the model takes {graph.n_bytes} bytes; an ONNX file holds 2 GiB at most")
@@ -85,7 +91,10 @@ def save_onnx(model: LinearSVM | KernelSVM | Pipeline, path: str | os.PathLike[s
             [helper.make_tensor_value_info("X", real, ["n", n_features])],
             [
                 helper.make_tensor_value_info("label", word, ["n"]),
-                helper.make_tensor_value_info("scores", real, ["n", len(labels)]),
+                *(
+                    helper.make_tensor_value_info(name, real, ["n", len(labels)])
+                    for name in outputs
+                ),
             ],
             graph.constants,
         ),

@@ -9,8 +9,14 @@ from polymargin.fit._problem import Problem, join_problems, make_problem
 from polymargin.fit._progress import RECORD, Check, open_display
 from polymargin.fit._random import RandomSource, draw_seed
 from polymargin.fit._sparse import sparse_scores
-from polymargin.fit._state import DualState, Keeper, ProblemKeeper, find_start
-from polymargin.fit._stream import StreamEngine, check_stream
+from polymargin.fit._state import (
+    DualState,
+    Keeper,
+    ProblemKeeper,
+    find_start,
+    restrict_duals,
+)
+from polymargin.fit._stream import StreamEngine, check_no_calibration, check_stream
 from polymargin.fit._validation import (
     apply_class_weight,
     as_rows,
@@ -48,6 +54,7 @@ __all__ = [
     "check_finite",
     "check_finite_norms",
     "check_kernel",
+    "check_no_calibration",
     "check_row_norms",
     "check_sample_weight",
     "check_scores",
@@ -61,6 +68,7 @@ __all__ = [
     "make_options",
     "make_problem",
     "open_display",
+    "restrict_duals",
     "solve_linear",
     "sparse_scores",
     "warn_not_converged",

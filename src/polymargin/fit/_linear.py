@@ -51,9 +51,10 @@ def solve_linear(
     task: FitTask,
     verbose: int,
     keeper: ProblemKeeper | None = None,
+    title: str | None = None,
 ) -> tuple["LinearResult", bool]:
     """Run the core; its result, and whether a callback stopped it."""
-    with open_display(verbose, machine.title, options.tol) as display:
+    with open_display(verbose, title or machine.title, options.tol) as display:
         monitor = Monitor(display, task)
         result = core.train_linear(
             problem.rows,

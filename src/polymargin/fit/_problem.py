@@ -38,9 +38,12 @@ class Problem:
     def __len__(self) -> int:
         return len(self.labels)
 
-    def part(self, rows: "NDArray[np.int64]") -> "Problem":
-        """Some of the rows, in this order; where they were in what the user passed is forgotten."""
-        X = self.X[rows]
+    def part(self, rows: "NDArray[np.int64]", X: Any = None) -> "Problem":
+        """Some of the rows, in this order, or what stands for them in `X`; the classes stay.
+
+        Where they were in what the user passed is forgotten.
+        """
+        X = self.X[rows] if X is None else X
         return replace(
             self,
             X=X,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from scipy import sparse
 
+from polymargin import core
 from polymargin.fit._past import Past
 from polymargin.fit._problem import Problem
 from polymargin.fit._sparse import duals_to_csr
@@ -65,6 +66,17 @@ class DualState:
         if self.dtype != problem.rows.dtype:
             return "the dtype of X"
         return None
+
+
+def restrict_duals(duals: "Duals", rows: "NDArray[np.int64]") -> "Duals":
+    """Those of some rows alone, in the order given."""
+    k, indptr, classes, values = duals.__getstate__()
+    chosen = sparse.csr_array((values, classes, indptr), shape=(len(indptr) - 1, k))[rows]
+    part = core.Duals.__new__(core.Duals)
+    part.__setstate__(
+        (k, chosen.indptr.astype(np.int64), chosen.indices.astype(np.int32), chosen.data)
+    )
+    return part
 
 
 def _same_rows(one: "NDArray[np.int64] | None", other: "NDArray[np.int64] | None") -> bool:

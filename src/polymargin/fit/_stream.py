@@ -27,6 +27,7 @@ class StreamModel(Chooser[BlockDescent], Protocol):
 
     class_weight: Any
     checkpoint: Any
+    calibration: str | None
     classes_: "NDArray[Any]"
     n_samples_seen_: int
     fit_intercept: bool
@@ -61,6 +62,16 @@ def stream_parameters(model: StreamModel) -> tuple[str, bool]:
     return find_machine(model.machine).name, bool(model.fit_intercept)
 
 
+def check_no_calibration(model: Any) -> None:
+    """Refuse what a stream cannot have."""
+    if model.calibration is not None:
+        raise ValueError(
+            f"calibration={model.calibration!r} holds rows out, and a stream forgets its rows: set "
+            "it to None, and calibrate the finished model on other rows with scikit-learn's "
+            "CalibratedClassifierCV(FrozenEstimator(model))"
+        )
+
+
 class StreamEngine:
     """Takes batches into a model: into its stream or, where `anew` or it has none, a new one.
 
@@ -83,6 +94,7 @@ class StreamEngine:
             )
         if model.checkpoint is not None:
             raise ValueError("a stream has no checkpoints, for it forgets its rows: set it to None")
+        check_no_calibration(model)
         self._model = model
         self._stream = None if anew else model._stream
         if self._stream is not None:

@@ -21,6 +21,7 @@ from polymargin.inspect._figures import (
 from polymargin.inspect._patterns import support_patterns, suspicious_labels
 from polymargin.inspect._patterns import suspect_table as suspect_table
 from polymargin.inspect._pictures import plot_patterns, plot_weights
+from polymargin.inspect._reliability import plot_reliability
 from polymargin.inspect._report import report
 from polymargin.inspect._report import write_report as write_report
 
@@ -37,6 +38,7 @@ __all__ = [
     "plot_margins",
     "plot_pairs",
     "plot_patterns",
+    "plot_reliability",
     "plot_weights",
     "report",
     "support_patterns",

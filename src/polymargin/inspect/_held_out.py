@@ -35,8 +35,8 @@ def score_held_out(subject: Subject, rows: Any, y: Any, sample_weight: Any = Non
     predicted, rival = np.empty(n, np.int64), np.empty(n, np.int64)
     margin = np.full(n, np.nan)
     for others, held in _folds(own):
-        part = Subject(clone(subject.svm).set_params(warm_start=False, verbose=0), None)
-        part.svm.fit(
+        part = Subject(clone(subject.svm), None)
+        part.svm.set_params(warm_start=False, verbose=0, calibration=None).fit(
             _take(rows, others, others if subject.is_precomputed else None),
             y[others],
             None if weight is None else weight[others],

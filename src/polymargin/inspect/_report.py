@@ -45,7 +45,7 @@ def report(
     path : str or path
         The file to write; one that exists is replaced.
     X_test, y_test : other rows and labels, default=None
-        For accuracy and confusion matrix.
+        For accuracy, confusion matrix and, of a model with probabilities, their reliability.
     texts : sequence of str of length n, default=None
         The text of each row; not needed where X itself is texts.
     image_shape : (int, int), default=None

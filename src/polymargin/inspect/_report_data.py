@@ -12,6 +12,7 @@ from polymargin.inspect._examined import Examined
 from polymargin.inspect._features import Names, find_names
 from polymargin.inspect._patterns import Ranking, check_ranking, judge, rank, suspects
 from polymargin.inspect._pictures import check_image_shape
+from polymargin.inspect._reliability import Collector, Stated
 from polymargin.inspect._subject import (
     Scored,
     Subject,
@@ -41,6 +42,7 @@ class ReportData:
     taus: Taus | None
     by: Ranking
     tested: Scored | None
+    stated: Stated | None  # of the test rows, where the model gives probabilities
     y_test: "NDArray[Any] | None"
     texts: Sequence[str] | None
     image_shape: tuple[int, int] | None
@@ -117,6 +119,12 @@ def gather_findings(
         raise ValueError(f"{counted(len(texts), 'text')} for {counted(rows.shape[0], 'row')} of X")
     if lines is not None and len(lines) != rows.shape[0]:
         raise ValueError(f"{counted(len(lines), 'line')} for {counted(rows.shape[0], 'row')} of X")
+    tested = stated = None
+    if X_test is not None:
+        collector = Collector(subject, y_test) if hasattr(subject.svm, "calibrator_") else None
+        watch = None if collector is None else collector.add
+        tested = score_rows(subject, subject.rows(X_test), y_test, watch)
+        stated = None if collector is None else collector.stated()
     return ReportData(
         subject=subject,
         X=X if is_columns(X) else None,
@@ -126,7 +134,8 @@ def gather_findings(
         judged=judge(examined, by),
         taus=examined.taus_if_any,
         by=by,
-        tested=None if X_test is None else score_rows(subject, subject.rows(X_test), y_test),
+        tested=tested,
+        stated=stated,
         y_test=None if y_test is None else np.asarray(y_test),
         texts=texts,
         image_shape=image_shape,

@@ -12,6 +12,7 @@ from polymargin.inspect._figures import draw_margins, plot_convergence
 from polymargin.inspect._patterns import Ranking
 from polymargin.inspect._pictures import weight_picture
 from polymargin.inspect._pixels import signed_picture
+from polymargin.inspect._reliability import Stated, draw_reliability
 from polymargin.inspect._report_data import ReportData
 from polymargin.inspect._report_rows import Picture, find_examples
 from polymargin.inspect._report_tables import (
@@ -106,6 +107,7 @@ class Page:
     patterns: Sequence[Pattern] | None
     pairs: Sequence[Pair]
     confusion: Confusion | None
+    reliability: Svg | None
     features: Sequence[Weights] | None
     weights: Sequence[Tile] | None
 
@@ -127,6 +129,7 @@ def make_page(title: str | None, data: ReportData) -> Page:
         patterns=None if data.taus is None else find_patterns(data, data.taus, examples),
         pairs=find_pairs(data),
         confusion=_confusion(data) if data.k <= _MATRIX_CLASSES else None,
+        reliability=None if data.stated is None else _reliability(data.stated),
         features=_features(data) if is_linear and shape is None else None,
         weights=_weights(data, shape) if is_linear and shape is not None else None,
     )
@@ -165,6 +168,10 @@ def _convergence(data: ReportData) -> Svg:
 def _margins(data: ReportData) -> Svg:
     figure = draw_margins(data.scored if data.tested is None else data.tested)
     return inline_svg(figure, "margins", "histogram of the margins")
+
+
+def _reliability(stated: Stated) -> Svg:
+    return inline_svg(draw_reliability(stated), "reliability", "share right over probability")
 
 
 def _confusion(data: ReportData) -> Confusion:

@@ -1,6 +1,6 @@
 """The model that is looked at, and its data as the model reads them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -99,8 +99,13 @@ class Scored:
         return wrong
 
 
-def score_rows(subject: Subject, rows: Any, y: Any) -> Scored:
-    """Predictions and margins, from blocks of scores."""
+def score_rows(
+    subject: Subject,
+    rows: Any,
+    y: Any,
+    watch: "Callable[[slice, NDArray[Any]], None] | None" = None,
+) -> Scored:
+    """Predictions and margins, from blocks of scores, which `watch` may look at."""
     own = label_indices(subject.classes, y)
     n = rows.shape[0]
     if len(own) != n:
@@ -108,6 +113,8 @@ def score_rows(subject: Subject, rows: Any, y: Any) -> Scored:
     predicted, rival = np.empty(n, np.int64), np.empty(n, np.int64)
     margin = np.full(n, np.nan)
     for part, scores in blocks_of_scores(subject, rows):
+        if watch is not None:
+            watch(part, scores)
         predicted[part] = scores.argmax(axis=1)
         known = np.flatnonzero(own[part] >= 0)
         labels = own[part][known]

@@ -85,6 +85,7 @@ def train_kernel(
     task: FitTask,
     verbose: int,
     keeper: ProblemKeeper | None = None,
+    title: str | None = None,
 ) -> tuple[KernelOutcome, bool]:
     """Run the loop; its result, and whether a callback stopped it."""
     points = kernel.prepare(problem.X)
@@ -109,7 +110,10 @@ def train_kernel(
     if not kernel.is_positive:
         loop.progress.negative = negative_part(diagonal)  # an eigenvalue of a single example
     exception: BaseException | None = None
-    with open_display(verbose, machine.title, goal.tol) as display, held_interrupts() as interrupts:
+    with (
+        open_display(verbose, title or machine.title, goal.tol) as display,
+        held_interrupts() as interrupts,
+    ):
         monitor = Monitor(display, task)
         try:
             loop.run(interrupts, monitor, keeper)

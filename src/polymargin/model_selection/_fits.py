@@ -117,7 +117,12 @@ class Fits(ABC):
         validation = self._data.folds[chain.fold][1]
         y, weight = self._data.y[validation], self._data.weight_of(validation)
         model = clone(self._estimator).set_params(
-            machine=chain.machine, warm_start=True, n_jobs=1, verbose=0, checkpoint=None
+            machine=chain.machine,
+            warm_start=True,
+            n_jobs=1,
+            verbose=0,
+            checkpoint=None,
+            calibration=None,
         )
         if chain.gamma is not None:
             model.set_params(gamma=chain.gamma)

@@ -8,42 +8,23 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
 
-from polymargin import core
 from polymargin._attempt import unchanged_on_failure
 from polymargin._threads import blas_threads
 from polymargin.fit import make_problem
-from polymargin.kernel import NamedKernel, PrecomputedKernel, make_kernel
+from polymargin.kernel import (
+    GramKernel,
+    NamedKernel,
+    PrecomputedKernel,
+    make_kernel,
+    row_numbers,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polymargin.estimators import KernelSVM
     from polymargin.kernel import Kernel, Points
-
-
-@dataclass(frozen=True)
-class GramKernel(PrecomputedKernel):
-    """A shared matrix of kernel values; rows of X are the numbers of its rows, in one column."""
-
-    positive: bool = False
-
-    @property
-    def is_positive(self) -> bool:
-        return self.positive
-
-    def prepare(self, X: Any) -> "Points":
-        return self.points(X[:, 0].astype(np.int64))
-
-    def part(self, rows: "NDArray[np.int64]") -> "GramKernel":
-        """The kernel of these rows alone, side by side."""
-        matrix = self.matrix
-        if sparse.issparse(matrix):
-            return replace(self, matrix=matrix[rows][:, rows])
-        values = np.empty((len(rows), len(rows)), matrix.dtype)
-        core.gather(matrix, rows, rows, values)
-        return replace(self, matrix=values)
 
 
 @dataclass(frozen=True)
@@ -124,7 +105,7 @@ def fit_on_gram(
 ) -> None:
     """`model.fit` of all rows of the matrix on one thread."""
     kernel = replace(kernel, bias=bool(model.fit_intercept))
-    numbers = np.arange(len(y), dtype=kernel.matrix.dtype)[:, None]
+    numbers = row_numbers(kernel.matrix)
     problem = make_problem(numbers, y, model._upper(numbers, y, sample_weight))
     with unchanged_on_failure(model) as attempt:
         model._train(problem, kernel, numbers, y, sample_weight, 1, attempt)

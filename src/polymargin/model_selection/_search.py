@@ -72,7 +72,7 @@ def nested_grid_search(
     ----------
     estimator : LinearSVM or KernelSVM
         All parameters but `machine`, `C`, `gamma`, `n_jobs`, `warm_start` and `verbose` are used
-        as they are; `checkpoint` by the last fit, that of `refit`.
+        as they are; `checkpoint` and `calibration` by the last fit, that of `refit`.
     X : array-like or sparse of shape (n, d), or (n, n) with a precomputed kernel
         Rows.
     y : array-like of shape (n,)

@@ -1,0 +1,34 @@
+"""Scores from kernel values, in bounded memory."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from polymargin.kernel._functions import Kernel, Points
+
+_BLOCK_BYTES = 8 << 20  # of kernel values at a time
+
+
+def kernel_scores(
+    kernel: "Kernel",
+    n: int,
+    take: Callable[[slice], "Points"],
+    support: "Points",
+    coef: "NDArray[Any]",
+    n_threads: int,
+) -> "NDArray[Any]":
+    """(n, k) = K(rows, support) @ coef.T, of rows that `take` gives some at a time."""
+    width = max(1, _BLOCK_BYTES // (max(1, len(support)) * coef.itemsize))
+    scores = np.empty((n, len(coef)), coef.dtype)
+    block = np.empty((min(width, n), len(support)), coef.dtype)
+    for first in range(0, n, width):
+        part = slice(first, min(first + width, n))
+        left = take(part)
+        values = block[: len(left)]
+        kernel.evaluate(left, support, values, n_threads)
+        np.matmul(values, coef.T, out=scores[part])
+    return scores
