@@ -17,6 +17,7 @@ from polymargin.block_solvers import BLOCK_SOLVERS, BlockSolver
 from polymargin.estimators._base import BaseSVM
 from polymargin.fit import (
     FitTask,
+    LinearOutcome,
     Past,
     Problem,
     ProblemKeeper,
@@ -31,7 +32,7 @@ from polymargin.fit import (
     sparse_scores,
     warn_not_converged,
 )
-from polymargin.solvers import LINEAR_SOLVERS, BlockDescent, Choice, choose
+from polymargin.solvers import LINEAR_SOLVERS, BlockDescent, Choice, SecondOrder, choose
 from polymargin.storage import Checkpoint
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from polymargin.core import LinearResult, LinearStream, MachineInfo
+    from polymargin.core import LinearStream, MachineInfo
 
 # All that a fit or a stream leaves behind, apart from what is set whenever rows are.
 _LEARNT = (
@@ -180,7 +181,7 @@ class LinearSVM(BaseSVM):
         tol: float = 1e-3,
         max_iter: int = 1000,
         stopping: str = "gap",
-        solver: str | BlockDescent = "auto",
+        solver: str | BlockDescent | SecondOrder = "auto",
         block_solver: str | BlockSolver = "auto",
         weights: str = "auto",
         class_weight: dict[Any, float] | str | None = None,
@@ -227,7 +228,9 @@ class LinearSVM(BaseSVM):
         -------
         self : LinearSVM
         """
-        choice: Choice[BlockDescent] = choose(self)  # what does not fit is refused before any work
+        choice: Choice[BlockDescent | SecondOrder] = choose(
+            self
+        )  # what does not fit is refused before any work
         options = make_options(self, choice)
         machine = choice.machine
         X, y = check_X(self, X, y)
@@ -239,7 +242,7 @@ class LinearSVM(BaseSVM):
         keeper = None if writer is None else ProblemKeeper(writer, problem, machine, past)
         task = FitTask(self, X, y, sample_weight)
         result, stopped = solve_linear(
-            problem, machine, options, warm, task, int(self.verbose), keeper
+            problem, choice, options, warm, task, int(self.verbose), keeper
         )
         self._store(result, problem, machine, past)
         if writer is not None:
@@ -252,7 +255,7 @@ class LinearSVM(BaseSVM):
         return self
 
     def _store(
-        self, result: "LinearResult", problem: Problem, machine: "MachineInfo", past: Past
+        self, result: LinearOutcome, problem: Problem, machine: "MachineInfo", past: Past
     ) -> None:
         self._forget()
         self._store_certificate(result, problem, machine, past)

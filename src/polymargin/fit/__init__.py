@@ -1,6 +1,7 @@
 """From what the user passes to a result of the core."""
 
 from polymargin.fit._callbacks import CallbackSupportMixin, FitTask
+from polymargin.fit._descent import LinearOutcome
 from polymargin.fit._interrupts import Interrupts, held_interrupts
 from polymargin.fit._linear import Monitor, make_options, solve_linear
 from polymargin.fit._outcome import Outcome, warn_not_converged
@@ -31,6 +32,7 @@ __all__ = [
     "FitTask",
     "Interrupts",
     "Keeper",
+    "LinearOutcome",
     "Monitor",
     "Outcome",
     "Past",

@@ -8,6 +8,7 @@ from polymargin.solvers._kernel import KERNEL_SOLVERS as KERNEL_SOLVERS
 from polymargin.solvers._kernel import S2DO, SMO, Blocks, CrammerSinger
 from polymargin.solvers._kernel import Decomposition as Decomposition
 from polymargin.solvers._linear import LINEAR_SOLVERS as LINEAR_SOLVERS
-from polymargin.solvers._linear import BlockDescent
+from polymargin.solvers._linear import Automatic as Automatic
+from polymargin.solvers._linear import BlockDescent, SecondOrder
 
-__all__ = ["S2DO", "SMO", "BlockDescent", "Blocks", "CrammerSinger"]
+__all__ = ["S2DO", "SMO", "BlockDescent", "Blocks", "CrammerSinger", "SecondOrder"]

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from polymargin._options import HISTORIES, check_flag, check_word
+from polymargin._options import HISTORIES, check_count, check_flag, check_word
 from polymargin.solvers._base import OuterLoop
 
 if TYPE_CHECKING:
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class BlockDescent(OuterLoop):
-    """Dual block coordinate descent, one example at a time: what ``solver="auto"`` means.
+    """Dual block coordinate descent, one example at a time.
 
     Parameters
     ----------
@@ -60,4 +60,46 @@ class BlockDescent(OuterLoop):
         options.record_passes = self.history == "passes"
 
 
-LINEAR_SOLVERS: dict[str, type[BlockDescent]] = {BlockDescent.name: BlockDescent}
+@dataclass(frozen=True)
+class SecondOrder(OuterLoop):
+    """Newton steps on all free dual variables, stage by stage of a proximal point method.
+
+    It takes a few dozen steps whatever `C` is, each of which factorises a matrix: over the weights,
+    where features times classes are few, or over the free variables.
+
+    Parameters
+    ----------
+    max_free : int, default=4000
+        Free variables, or weights, up to which a matrix is factorised. Beyond, descent goes on
+        from the best dual variables that were found.
+
+    Examples
+    --------
+    >>> from polymargin import LinearSVM, solvers
+    >>> LinearSVM(C=1e4, solver=solvers.SecondOrder()).solver.max_free
+    4000
+    """
+
+    name: ClassVar[str] = "second-order"
+    max_free: int = 4000
+
+    def __post_init__(self) -> None:
+        check_count(self, "max_free", 1)
+
+    def apply(self, options: "LinearOptions") -> None:
+        """Write into the options of the core what is used where descent takes over."""
+        BlockDescent().apply(options)
+
+
+@dataclass(frozen=True)
+class Automatic(BlockDescent):
+    """Descent as long as it is ahead, second-order steps from where they are predicted to be."""
+
+    name: ClassVar[str] = "auto"
+
+
+LINEAR_SOLVERS: dict[str, type[BlockDescent | SecondOrder]] = {
+    Automatic.name: Automatic,
+    BlockDescent.name: BlockDescent,
+    SecondOrder.name: SecondOrder,
+}
