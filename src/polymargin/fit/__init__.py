@@ -2,6 +2,7 @@
 
 from polymargin.fit._callbacks import CallbackSupportMixin, FitTask
 from polymargin.fit._descent import LinearOutcome
+from polymargin.fit._handover import Handover
 from polymargin.fit._interrupts import Interrupts, held_interrupts
 from polymargin.fit._linear import Monitor, make_options, solve_linear
 from polymargin.fit._outcome import Outcome, warn_not_converged
@@ -30,6 +31,7 @@ __all__ = [
     "Check",
     "DualState",
     "FitTask",
+    "Handover",
     "Interrupts",
     "Keeper",
     "LinearOutcome",

@@ -6,6 +6,7 @@ steps are predicted to take and needs more than all of it.
 """
 
 import math
+from bisect import bisect_right
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -25,11 +26,13 @@ class Handover:
     tol: float
     max_iter: int
     asked: bool = False
-    _checks: list[tuple[float, float]] = field(default_factory=list)  # epoch and gap
+    _epochs: list[float] = field(default_factory=list)
+    _gaps: list[float] = field(default_factory=list)
 
     def __call__(self, check: "Check") -> bool:
         """Whether descent is to stop."""
-        self._checks.append((check.epoch, check.gap))
+        self._epochs.append(check.epoch)
+        self._gaps.append(check.gap)
         if check.gap > self.tol and check.epoch >= _FEWEST:
             passes = self.passes_to_go()
             cost = passes * self.pass_cost
@@ -41,11 +44,10 @@ class Handover:
 
     def passes_to_go(self) -> float:
         """What descent needs to `tol` at its present rate."""
-        epoch, gap = self._checks[-1]
-        before, gap_before = next(
-            (one for one in reversed(self._checks) if one[0] <= epoch / 2), (0.0, 1.0)
-        )
-        if not 0 < gap < gap_before:
+        epoch, gap = self._epochs[-1], self._gaps[-1]
+        half = bisect_right(self._epochs, epoch / 2) - 1
+        since, before = (self._epochs[half], self._gaps[half]) if half >= 0 else (0.0, 1.0)
+        if not 0 < gap < before:
             return math.inf
-        rate = math.log(gap_before / gap) / (epoch - before)
+        rate = math.log(before / gap) / (epoch - since)
         return math.log(gap / self.tol) / rate

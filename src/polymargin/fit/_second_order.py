@@ -21,6 +21,8 @@ from polymargin.second_order import (
     RowSpace,
     Variables,
     finish,
+    first_sigma,
+    guess_cost,
     predict_cost,
     to_array,
     to_duals,
@@ -78,18 +80,19 @@ class SecondOrderSteps:
 
     def handover(self) -> Handover:
         pass_cost = _PASS / 2 * self.space.product_cost(self.variables.n_classes)
-        cost = predict_cost(self.space, self.variables)
+        cost = guess_cost(self.space, self.variables, 1.0)
         return Handover(pass_cost, cost, self.options.tol, self.options.max_iter)
 
     def run(self, start: "Duals | None", gap: float, past: Past) -> tuple[Finish, Past]:
         """From dual variables with this gap; what was reached, and what lies behind then."""
-        variables, upper = self.variables, float(np.max(self.problem.upper))
-        beta = np.zeros(variables.shape)
-        norm = float(np.mean(np.einsum("ij,ij->i", self.space.rows, self.space.rows)))
-        sigma = min(0.1 * upper, _START / norm) if norm > 0 else upper
+        variables = self.variables
+        beta, sigma = np.zeros(variables.shape), self._first_sigma()
+        budget = guess_cost(self.space, variables, 1.0)
         if start is not None and gap < _GOOD_START:
-            beta, sigma = np.asarray(to_array(start)), upper
-        budget = _TRIES * predict_cost(self.space, variables, beta if gap < _GOOD_START else None)
+            beta = to_array(start)
+            sigma = first_sigma(beta, variables)
+            budget = predict_cost(self.space, variables, beta)
+        budget *= _TRIES
         begin = time.perf_counter()
         records: list[tuple[float, ...]] = []
         with blas_threads(self.options.n_threads), held_interrupts() as interrupts:
@@ -112,6 +115,12 @@ class SecondOrderSteps:
             past.epochs + reached.n_steps,
             np.concatenate([past.history, np.array(records, RECORD)]),
         )
+
+    def _first_sigma(self) -> float:
+        """For a start from zero: a step of the dual variables that rows of this length call for."""
+        rows, upper = self.space.rows, float(np.max(self.problem.upper))
+        norm = float(np.mean(np.einsum("ij,ij->i", rows, rows)))
+        return min(0.1 * upper, _START / norm) if norm > 0 else upper
 
     def _keep(self, beta: Any, past: Past, records: list[tuple[float, ...]]) -> None:
         if self.keeper is not None and self.keeper.is_due():

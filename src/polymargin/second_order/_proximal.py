@@ -1,7 +1,7 @@
 """A second-order finish: the dual proximal point method with semismooth Newton.
 
-The dual problem is max_beta t^T beta - |A^T beta|^2 / 2 over the feasible set, A^T beta = W. A stage
-solves it with -|beta - b|^2 / (2 sigma) added, by Newton's method on the dual of that,
+The dual problem is max_beta t^T beta - |A^T beta|^2 / 2 over the feasible set, A^T beta = W. A
+stage solves it with -|beta - b|^2 / (2 sigma) added, by Newton's method on the dual of that,
 
     phi(W) = |W|^2 / 2 + max_beta [(t - A W)^T beta - |beta - b|^2 / (2 sigma)],
     beta(W) = Proj(b + sigma (t - A W)),    grad phi = W - A^T beta(W) = g,
@@ -78,6 +78,13 @@ def finish(
     except KeyboardInterrupt as interrupt:
         steps.reached.exception = interrupt
     return steps.reached
+
+
+def first_sigma(beta: "Floats", variables: Variables) -> float:
+    """For a start from dual variables: as far as they are from zero."""
+    moved = beta[beta > 0]
+    largest = float(np.max(variables.upper))
+    return min(float(np.mean(moved)), largest) if len(moved) else largest
 
 
 class _Proximal:

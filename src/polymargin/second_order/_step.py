@@ -43,7 +43,7 @@ class Direction:
 
 def step_cost(space: Space, variables: Variables, at: Projected) -> tuple[float, bool]:
     """Operations of a direction, and whether the weights are the smaller space."""
-    n, k = variables.shape
+    k = variables.n_classes
     p = float(at.n_free)
     dual = p**3 / 3 + p**2 * (k + 4.0)
     if not isinstance(space, RowSpace):
