@@ -50,4 +50,4 @@ class Handover:
         if not 0 < gap < before:
             return math.inf
         rate = math.log(before / gap) / (epoch - since)
-        return math.log(gap / self.tol) / rate
+        return math.log(gap / self.tol) / rate if self.tol > 0 else math.inf
