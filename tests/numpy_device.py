@@ -51,6 +51,9 @@ class NumpyDevice:
     def recompute_cost(self, n_active: int) -> float:
         return 0.0
 
+    def forget_scores(self) -> None:
+        self.F.fill(0)
+
     def check(self, solver: WorkingSetSolver) -> Checked:
         machine, y = self.problem.machine, self.problem.labels
         n, k = self.F.shape

@@ -17,7 +17,7 @@ LAYERS = (
     ("core",),
     ("_options", "_machines", "_versions"),
     ("block_solvers",),
-    ("solvers",),
+    ("solvers", "second_order"),
     ("fit",),
     ("kernel", "storage", "calibration"),
     ("estimators",),

@@ -9,7 +9,7 @@ import pytest
 import polymargin
 from polymargin import KernelSVM, block_solvers, load, save, solvers
 
-OUTER_LOOPS = {"BlockDescent", "Blocks", "SMO", "S2DO", "CrammerSinger"}
+OUTER_LOOPS = {"BlockDescent", "Blocks", "SMO", "S2DO", "CrammerSinger", "SecondOrder"}
 OF_BLOCKS = {
     "Newton", "Sort", "Pivot", "Bisection", "FixedPoint", "SMO", "FrankWolfe", "Walrus", "Greedy",
     "GreedyPairs",

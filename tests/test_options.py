@@ -52,10 +52,12 @@ def test_auto_is_the_first_block_solver_of_the_machine(machine: str) -> None:
     assert find_block_solver("auto", info).name == info.block_solvers[0]
 
 
-def test_auto_is_the_first_solver_of_the_estimator() -> None:
+def test_auto_is_no_solver_by_another_name() -> None:
     auto, named = choose(LinearSVM()), choose(LinearSVM(solver="block-descent"))
-    assert auto.solver == named.solver == polymargin.BlockDescent()
-    assert choose(KernelSVM()).solver == choose(KernelSVM(solver="blocks")).solver == Blocks()
+    assert named.solver == polymargin.BlockDescent() != auto.solver
+    assert choose(KernelSVM(solver="blocks")).solver == Blocks() != choose(KernelSVM()).solver
+    for estimator in (LinearSVM, KernelSVM):
+        assert choose(estimator(solver="second-order")).solver == polymargin.SecondOrder()
 
 
 def test_an_estimator_is_matched_with_another_machine() -> None:

@@ -11,6 +11,7 @@ from polymargin import kernel as kernel
 from polymargin import model_selection as model_selection
 from polymargin import preprocessing as preprocessing
 from polymargin import readers as readers
+from polymargin import second_order as second_order
 from polymargin import solvers as solvers
 from polymargin import storage as storage
 from polymargin import streams as streams
@@ -29,7 +30,7 @@ from polymargin.block_solvers import (
 from polymargin.errors import DataError, ModelFileError
 from polymargin.estimators import KernelSVM, LinearSVM, RegularizationPath, path
 from polymargin.files import load, read_info, resume, save
-from polymargin.solvers import S2DO, BlockDescent, Blocks, CrammerSinger
+from polymargin.solvers import S2DO, BlockDescent, Blocks, CrammerSinger, SecondOrder
 from polymargin.storage import Checkpoint
 
 __all__ = [
@@ -50,6 +51,7 @@ __all__ = [
     "Newton",
     "Pivot",
     "RegularizationPath",
+    "SecondOrder",
     "Sort",
     "Walrus",
     "load",

@@ -46,5 +46,6 @@ _Options = TypeVar("_Options")
 
 def by_name(kind: str, name: str, known: Mapping[str, type[_Options]]) -> _Options:
     if name not in known:
-        raise ValueError(f"unknown {kind} {name!r}; known are auto, {', '.join(known)}")
+        others = [other for other in known if other != "auto"]
+        raise ValueError(f"unknown {kind} {name!r}; known are auto, {', '.join(others)}")
     return known[name]()

@@ -20,6 +20,7 @@ from polymargin.calibration import CALIBRATIONS
 from polymargin.estimators._base import BaseSVM
 from polymargin.fit import (
     FitTask,
+    LinearOutcome,
     Past,
     Problem,
     ProblemKeeper,
@@ -37,7 +38,7 @@ from polymargin.fit import (
     sparse_scores,
     warn_not_converged,
 )
-from polymargin.solvers import LINEAR_SOLVERS, BlockDescent, Choice, choose
+from polymargin.solvers import LINEAR_SOLVERS, BlockDescent, Choice, SecondOrder, choose
 from polymargin.storage import Checkpoint
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from polymargin.core import Duals, LinearOptions, LinearResult, LinearStream, MachineInfo
+    from polymargin.core import Duals, LinearOptions, LinearStream, MachineInfo
 
 # All that a fit or a stream leaves behind, apart from what is set whenever rows are.
 _LEARNT = (
@@ -202,7 +203,7 @@ class LinearSVM(BaseSVM):
         tol: float = 1e-3,
         max_iter: int = 1000,
         stopping: str = "gap",
-        solver: str | BlockDescent = "auto",
+        solver: str | BlockDescent | SecondOrder = "auto",
         block_solver: str | BlockSolver = "auto",
         weights: str = "auto",
         class_weight: dict[Any, float] | str | None = None,
@@ -254,7 +255,7 @@ class LinearSVM(BaseSVM):
         """
         with unchanged_on_failure(self) as attempt:
             # What does not fit is refused before any work.
-            choice: Choice[BlockDescent] = choose(self)
+            choice: Choice[BlockDescent | SecondOrder] = choose(self)
             options = make_options(self, choice)
             machine = choice.machine
             X, y = check_X(self, X, y)
@@ -267,7 +268,7 @@ class LinearSVM(BaseSVM):
             keeper = None if writer is None else ProblemKeeper(writer, problem, machine, past)
             task = FitTask(self, X, y, sample_weight)
             result, stopped = solve_linear(
-                problem, machine, options, warm, task, int(self.verbose), keeper
+                problem, choice, options, warm, task, int(self.verbose), keeper
             )
             self._store(result, problem, machine, past)
             attempt.reached()
@@ -276,7 +277,7 @@ class LinearSVM(BaseSVM):
             if result.exception is not None:
                 raise result.exception
             if cross_fit is not None:
-                self._calibrate(cross_fit, partial(self._fit_part, problem, machine, options))
+                self._calibrate(cross_fit, partial(self._fit_part, problem, choice, options))
             task.end()
             if not result.converged and not stopped:
                 warn_not_converged(result, self, problem.rows.dtype.name)
@@ -285,7 +286,7 @@ class LinearSVM(BaseSVM):
     def _fit_part(
         self,
         problem: Problem,
-        machine: "MachineInfo",
+        choice: Choice[BlockDescent | SecondOrder],
         options: "LinearOptions",
         rows: "NDArray[np.int64]",
         others: "NDArray[np.int64]",
@@ -295,7 +296,7 @@ class LinearSVM(BaseSVM):
         """Scores of the others by a fit to these rows alone, and whether it converged."""
         task = FitTask(None, None, None, None)
         part, verbose = problem.part(rows), int(self.verbose)
-        result, _ = solve_linear(part, machine, options, warm, task, verbose, title=title)
+        result, _ = solve_linear(part, choice, options, warm, task, verbose, title=title)
         if result.exception is not None:
             raise result.exception
         scored = as_rows(problem.X[others])
@@ -303,7 +304,7 @@ class LinearSVM(BaseSVM):
         return scores, result.converged
 
     def _store(
-        self, result: "LinearResult", problem: Problem, machine: "MachineInfo", past: Past
+        self, result: LinearOutcome, problem: Problem, machine: "MachineInfo", past: Past
     ) -> None:
         self._forget()
         self._store_certificate(result, problem, machine, past)

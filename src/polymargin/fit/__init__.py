@@ -1,6 +1,8 @@
 """From what the user passes to a result of the core."""
 
 from polymargin.fit._callbacks import CallbackSupportMixin, FitTask
+from polymargin.fit._descent import LinearOutcome
+from polymargin.fit._handover import Handover
 from polymargin.fit._interrupts import Interrupts, held_interrupts
 from polymargin.fit._linear import Monitor, make_options, solve_linear
 from polymargin.fit._outcome import Outcome, warn_not_converged
@@ -38,8 +40,10 @@ __all__ = [
     "Check",
     "DualState",
     "FitTask",
+    "Handover",
     "Interrupts",
     "Keeper",
+    "LinearOutcome",
     "Monitor",
     "Outcome",
     "Past",

@@ -5,17 +5,19 @@ from typing import TYPE_CHECKING, Any
 from polymargin import core
 from polymargin._threads import count_threads
 from polymargin.fit._callbacks import FitTask
+from polymargin.fit._descent import Descent, LinearOutcome
 from polymargin.fit._problem import Problem
 from polymargin.fit._progress import Check, Display, open_display
 from polymargin.fit._random import draw_seed
+from polymargin.fit._second_order import SecondOrderSteps, alternate
 from polymargin.fit._state import ProblemKeeper
-from polymargin.solvers import BlockDescent, Choice
+from polymargin.solvers import BlockDescent, Choice, SecondOrder
 
 if TYPE_CHECKING:
-    from polymargin.core import Duals, LinearOptions, LinearResult, MachineInfo
+    from polymargin.core import Duals, LinearOptions
 
 
-def make_options(estimator: Any, choice: Choice[BlockDescent]) -> "LinearOptions":
+def make_options(estimator: Any, choice: Choice[BlockDescent | SecondOrder]) -> "LinearOptions":
     """The parameters of `estimator`, whose solvers are chosen, as the core reads them."""
     options = core.LinearOptions()
     options.fit_intercept = bool(estimator.fit_intercept)
@@ -45,26 +47,22 @@ class Monitor:
 
 def solve_linear(
     problem: Problem,
-    machine: "MachineInfo",
+    choice: Choice[BlockDescent | SecondOrder],
     options: "LinearOptions",
     warm: "Duals | None",
     task: FitTask,
     verbose: int,
     keeper: ProblemKeeper | None = None,
     title: str | None = None,
-) -> tuple["LinearResult", bool]:
-    """Run the core; its result, and whether a callback stopped it."""
+) -> tuple[LinearOutcome, bool]:
+    """Run descent, second-order steps or both; the result, and whether a callback stopped it."""
+    machine = choice.machine
     with open_display(verbose, title or machine.title, options.tol) as display:
         monitor = Monitor(display, task)
-        result = core.train_linear(
-            problem.rows,
-            problem.labels,
-            problem.upper,
-            len(problem.classes),
-            machine.name,
-            options,
-            warm,
-            monitor if verbose > 0 or task.is_watched else None,
-            keeper,
-        )
-    return result, monitor.stopped
+        watched = monitor if verbose > 0 or task.is_watched else None
+        descent = Descent(problem, machine, options, watched, keeper)
+        second = SecondOrderSteps.plan(problem, machine, options, choice.solver, monitor, keeper)
+        if second is None:
+            return descent.run(warm), monitor.stopped
+        outcome = alternate(descent, second, warm, is_forced=isinstance(choice.solver, SecondOrder))
+    return outcome, monitor.stopped

@@ -32,3 +32,11 @@ class Past:
         later["epoch"] += self.epochs
         later["seconds"] += self.seconds
         return np.concatenate([self.history, later])
+
+    def and_then(self, later: "Past") -> "Past":
+        """This, and what came after it."""
+        return Past(
+            self.seconds + later.seconds,
+            self.epochs + later.epochs,
+            self.followed_by(later.history),
+        )

@@ -1,7 +1,7 @@
 """Dual variables between fits: what a warm start and a checkpoint go on from."""
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -125,6 +125,10 @@ class ProblemKeeper:
 
     def is_due(self) -> bool:
         return self.keeper.is_due()
+
+    def after(self, past: Past) -> "ProblemKeeper":
+        """The same for what follows this much more."""
+        return replace(self, past=self.past.and_then(past))
 
     def keep(self, duals: "Duals", history: "NDArray[Any]") -> None:
         state = DualState.of(duals, self.problem, self.machine)

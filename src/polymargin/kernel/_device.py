@@ -49,6 +49,10 @@ class Device(Protocol):
         """Bring the scores of all examples up to date: f_j += sum_i K_ij (a_i - a_i_old)."""
         ...
 
+    def forget_scores(self) -> None:
+        """Scores of all examples are 0 again, as those of dual variables that are 0."""
+        ...
+
     def check(self, solver: "WorkingSetSolver") -> Checked:
         """How far each example and the whole are from the optimum.
 

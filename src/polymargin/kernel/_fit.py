@@ -25,8 +25,9 @@ from polymargin.kernel._goal import FitProgress, Goal
 from polymargin.kernel._indefinite import negative_part
 from polymargin.kernel._problem import KernelProblem
 from polymargin.kernel._processor import Processor
+from polymargin.kernel._second_order import SecondOrderLoop, has_room
 from polymargin.kernel._working_sets import WorkingSets
-from polymargin.solvers import Blocks, Decomposition
+from polymargin.solvers import AutomaticBlocks, Blocks, Decomposition, SecondOrder
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -59,7 +60,10 @@ class KernelOutcome:
 class Loop(Protocol):
     """A solver that runs until its goal is reached or the fit is interrupted."""
 
-    progress: FitProgress
+    @property
+    def progress(self) -> FitProgress:
+        """How far it has come."""
+        ...
 
     def run(self, interrupts: Interrupts, on_check: Monitor, keeper: ProblemKeeper | None) -> None:
         """An interrupt is raised when scores and dual variables agree."""
@@ -74,7 +78,7 @@ def train_kernel(
     problem: Problem,
     machine: "MachineInfo",
     kernel: "Kernel",
-    options: Blocks | Decomposition,
+    options: Blocks | Decomposition | SecondOrder,
     block_solver: "BlockSolver",
     *,
     warm: "Duals | None",
@@ -106,7 +110,20 @@ def train_kernel(
         core_options.seed = seed
         core_options.tol = goal.tol
         block_solver.apply(core_options)
-        loop = _make_working_sets(kernel_problem, device, options, core_options, goal, warm)
+
+        def make(start: "Duals | None", progress: FitProgress) -> WorkingSets:
+            device.forget_scores()
+            blocks = options if isinstance(options, Blocks) else Blocks()
+            return _make_working_sets(
+                kernel_problem, device, blocks, core_options, goal, start, progress
+            )
+
+        loop = make(warm, FitProgress())
+        wants_second = isinstance(options, AutomaticBlocks | SecondOrder)
+        if wants_second and goal.by_gap and has_room(kernel_problem, cache_bytes):
+            second = options if isinstance(options, SecondOrder) else SecondOrder()
+            forced = isinstance(options, SecondOrder)
+            loop = SecondOrderLoop(kernel_problem, goal, second, make, warm, n_threads, forced)
     if not kernel.is_positive:
         loop.progress.negative = negative_part(diagonal)  # an eigenvalue of a single example
     exception: BaseException | None = None
@@ -152,6 +169,7 @@ def _make_working_sets(
     core_options: "LinearOptions",
     goal: Goal,
     warm: "Duals | None",
+    progress: FitProgress,
 ) -> WorkingSets:
     solver = core.WorkingSetSolver(
         problem.labels,
@@ -166,4 +184,4 @@ def _make_working_sets(
     shape = (len(problem), problem.n_classes)
     precision = float(np.finfo(problem.points.dtype).eps)
     is_positive, is_warm = problem.kernel.is_positive, warm is not None
-    return WorkingSets(examples, goal, options, shape, is_positive, precision, is_warm)
+    return WorkingSets(examples, goal, options, shape, is_positive, precision, is_warm, progress)

@@ -37,6 +37,7 @@ class FitProgress:
     dual: float = -np.inf
     violation: float = np.inf
     visits: int = 0
+    seconds: float = 0.0  # behind the loop that counts them
     rounds: int = 0
     converged: bool = False
     negative: float | None = None  # eigenvalue that shows the kernel to be indefinite

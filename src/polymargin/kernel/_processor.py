@@ -87,6 +87,10 @@ class Processor:
         self._stream(changes, np.flatnonzero(slots < 0))
         self.n_computed += len(absent)
 
+    def forget_scores(self) -> None:
+        """All are 0 again."""
+        self.all_scores.fill(0)
+
     def check(self, solver: "WorkingSetSolver") -> Checked:
         gaps, violations = self._gaps, self._violations
         found = solver.check(self.all_scores.T, gaps, violations, self.n_threads)

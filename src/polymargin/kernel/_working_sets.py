@@ -38,6 +38,7 @@ class WorkingSets:
         is_positive: bool,
         precision: float,
         is_warm: bool,
+        progress: FitProgress | None = None,
     ) -> None:
         self._n, n_classes = shape
         self._least = max(precision / 64, 1e-15)
@@ -51,7 +52,7 @@ class WorkingSets:
         self._rest = Rest(self._n)
         self._is_shrunk = False
         self._grow_at = 0.0  # gap
-        self.progress = FitProgress()
+        self.progress = progress or FitProgress()
 
     def run(
         self,
@@ -122,7 +123,7 @@ class WorkingSets:
         progress.history.append(
             Check(
                 epoch=progress.visits / self._n,
-                seconds=time.perf_counter() - start,
+                seconds=progress.seconds + time.perf_counter() - start,
                 primal=progress.primal,
                 dual=progress.dual,
                 gap=progress.gap,

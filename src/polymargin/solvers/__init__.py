@@ -6,8 +6,11 @@ from polymargin.solvers._choice import Chooser as Chooser
 from polymargin.solvers._choice import choose as choose
 from polymargin.solvers._kernel import KERNEL_SOLVERS as KERNEL_SOLVERS
 from polymargin.solvers._kernel import S2DO, SMO, Blocks, CrammerSinger
+from polymargin.solvers._kernel import AutomaticBlocks as AutomaticBlocks
 from polymargin.solvers._kernel import Decomposition as Decomposition
 from polymargin.solvers._linear import LINEAR_SOLVERS as LINEAR_SOLVERS
+from polymargin.solvers._linear import Automatic as Automatic
 from polymargin.solvers._linear import BlockDescent
+from polymargin.solvers._second_order import SecondOrder
 
-__all__ = ["S2DO", "SMO", "BlockDescent", "Blocks", "CrammerSinger"]
+__all__ = ["S2DO", "SMO", "BlockDescent", "Blocks", "CrammerSinger", "SecondOrder"]

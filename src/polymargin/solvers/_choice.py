@@ -31,7 +31,7 @@ class Chooser(Protocol[_Loop]):
     machine: str
     solver: str | _Loop
     block_solver: str | BlockSolver
-    _solvers: Mapping[str, type[_Loop]]  # all it knows, the first of which "auto" means
+    _solvers: Mapping[str, type[_Loop]]  # all it knows, "auto" among them
 
 
 def choose(estimator: Chooser[_Loop], machine: str | None = None) -> Choice[_Loop]:
@@ -45,8 +45,7 @@ def _find_solver(
     solver: str | _Loop, machine: "MachineInfo", known: Mapping[str, type[_Loop]]
 ) -> _Loop:
     if isinstance(solver, str):
-        name = next(iter(known)) if solver == "auto" else solver
-        solver = by_name("solver", name, known)
+        solver = by_name("solver", solver, known)
     if not solver.is_defined_for(machine):
         defined = [info.name for info in core.machines() if solver.is_defined_for(info)]
         raise ValueError(

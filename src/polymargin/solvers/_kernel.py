@@ -12,6 +12,7 @@ from polymargin._options import (
 )
 from polymargin.block_solvers import FixedPoint
 from polymargin.solvers._base import OuterLoop
+from polymargin.solvers._second_order import SecondOrder
 
 if TYPE_CHECKING:
     from polymargin.core import DecompositionOptions, MachineInfo
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Blocks(OuterLoop):
-    """Two-level working sets, the loop of kernel machines that ``solver="auto"`` means.
+    """Two-level working sets: kernel machines by blocks of examples.
 
     Parameters
     ----------
@@ -52,6 +53,13 @@ class Blocks(OuterLoop):
         if self.size:
             return max(self.size, 2)
         return 1024 if n_classes <= 32 else 512
+
+
+@dataclass(frozen=True)
+class AutomaticBlocks(Blocks):
+    """Working sets as long as they are ahead, then second-order steps."""
+
+    name: ClassVar[str] = "auto"
 
 
 @dataclass(frozen=True)
@@ -197,9 +205,11 @@ class CrammerSinger(Decomposition):
         return FixedPoint.name in machine.block_solvers or machine.separable
 
 
-KERNEL_SOLVERS: dict[str, type[Blocks | Decomposition]] = {
+KERNEL_SOLVERS: dict[str, type[Blocks | Decomposition | SecondOrder]] = {
+    AutomaticBlocks.name: AutomaticBlocks,
     Blocks.name: Blocks,
     SMO.name: SMO,
     S2DO.name: S2DO,
     CrammerSinger.name: CrammerSinger,
+    SecondOrder.name: SecondOrder,
 }

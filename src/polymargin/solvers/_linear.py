@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from polymargin._options import HISTORIES, check_flag, check_word
 from polymargin.solvers._base import OuterLoop
+from polymargin.solvers._second_order import SecondOrder
 
 if TYPE_CHECKING:
     from polymargin.core import LinearOptions
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class BlockDescent(OuterLoop):
-    """Dual block coordinate descent, one example at a time: what ``solver="auto"`` means.
+    """Dual block coordinate descent, one example at a time.
 
     Parameters
     ----------
@@ -60,4 +61,15 @@ class BlockDescent(OuterLoop):
         options.record_passes = self.history == "passes"
 
 
-LINEAR_SOLVERS: dict[str, type[BlockDescent]] = {BlockDescent.name: BlockDescent}
+@dataclass(frozen=True)
+class Automatic(BlockDescent):
+    """Descent as long as it is ahead, second-order steps from where they are predicted to be."""
+
+    name: ClassVar[str] = "auto"
+
+
+LINEAR_SOLVERS: dict[str, type[BlockDescent | SecondOrder]] = {
+    Automatic.name: Automatic,
+    BlockDescent.name: BlockDescent,
+    SecondOrder.name: SecondOrder,
+}

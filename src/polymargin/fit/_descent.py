@@ -1,0 +1,111 @@
+"""Descent by the core, from dual variables to an outcome."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from polymargin import core
+from polymargin.fit._past import Past
+from polymargin.fit._problem import Problem
+from polymargin.fit._progress import Check
+from polymargin.fit._state import ProblemKeeper
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from polymargin.core import Duals, Floats, LinearOptions, LinearResult, MachineInfo
+
+
+@dataclass
+class LinearOutcome:
+    """What a fit of a linear machine reached."""
+
+    coef: "Floats"
+    intercept: "Floats"
+    duals: "Duals"
+    n_iter: int
+    primal_objective: float
+    dual_objective: float
+    dual_gap: float
+    violation: float
+    converged: bool
+    history: "NDArray[Any]"
+    exception: BaseException | None
+
+    @classmethod
+    def of(cls, result: "LinearResult", past: Past) -> "LinearOutcome":
+        """What the core says, after what was before."""
+        return cls(
+            coef=result.coef,
+            intercept=result.intercept,
+            duals=result.duals,
+            n_iter=past.passes_with(result.n_iter, result.history),
+            primal_objective=result.primal_objective,
+            dual_objective=result.dual_objective,
+            dual_gap=result.dual_gap,
+            violation=result.violation,
+            converged=result.converged,
+            history=past.followed_by(result.history),
+            exception=result.exception,
+        )
+
+
+@dataclass(frozen=True)
+class Descent:
+    """Block descent on one problem."""
+
+    problem: Problem
+    machine: "MachineInfo"
+    options: "LinearOptions"
+    monitor: Callable[[Any], bool] | None  # only where somebody watches
+    keeper: ProblemKeeper | None
+
+    def run(
+        self,
+        warm: "Duals | None",
+        past: Past | None = None,
+        stop: Callable[[Check], bool] | None = None,
+    ) -> LinearOutcome:
+        """The passes that are left after `past`, or until `stop` says so."""
+        past = past or Past()
+        passes = max(self.options.max_iter - int(past.epochs), 0)
+        return self._train(warm, past, passes, self._watch(stop))
+
+    def certify(self, duals: "Duals", past: Past) -> LinearOutcome:
+        """Weights, objectives and gap of these dual variables, which do not move."""
+        return self._train(duals, past, 0, None)
+
+    def _train(
+        self,
+        warm: "Duals | None",
+        past: Past,
+        passes: int,
+        monitor: Callable[[Any], bool] | None,
+    ) -> LinearOutcome:
+        options = core.LinearOptions()
+        for name, value in self.options.state().items():
+            setattr(options, name, value)
+        options.max_iter = passes
+        keeper = None if self.keeper is None else self.keeper.after(past)
+        result = core.train_linear(
+            self.problem.rows,
+            self.problem.labels,
+            self.problem.upper,
+            len(self.problem.classes),
+            self.machine.name,
+            options,
+            warm,
+            monitor,
+            keeper,
+        )
+        return LinearOutcome.of(result, past)
+
+    def _watch(self, stop: Callable[[Check], bool] | None) -> Callable[[Any], bool] | None:
+        if stop is None:
+            return self.monitor
+
+        def watch(record: Any) -> bool:
+            stopped = self.monitor is not None and self.monitor(record)
+            return stop(Check(*record)) or stopped
+
+        return watch

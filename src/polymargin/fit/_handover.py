@@ -1,0 +1,53 @@
+"""When descent hands over to second-order steps: counted in operations, never read from a clock.
+
+The fall of the gap over the second half of its passes says what descent still needs. It stops
+where that is more passes than it has left, or where it has spent a part of what the second-order
+steps are predicted to take and needs more than all of it.
+"""
+
+import math
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from polymargin.fit._progress import Check
+
+_CHANCE = 0.25  # part of the predicted operations
+_FEWEST = 20  # passes that tell a rate
+
+
+@dataclass
+class Handover:
+    """Watches the checks of a fit by descent."""
+
+    pass_cost: float  # operations of a pass over all examples
+    finish_cost: float  # of all second-order steps, as predicted
+    tol: float
+    max_iter: int
+    asked: bool = False
+    _epochs: list[float] = field(default_factory=list)
+    _gaps: list[float] = field(default_factory=list)
+
+    def __call__(self, check: "Check") -> bool:
+        """Whether descent is to stop."""
+        self._epochs.append(check.epoch)
+        self._gaps.append(check.gap)
+        if check.gap > self.tol and check.epoch >= _FEWEST:
+            passes = self.passes_to_go()
+            cost = passes * self.pass_cost
+            had_chance = check.epoch * self.pass_cost >= _CHANCE * self.finish_cost
+            self.asked = check.epoch + passes > self.max_iter or (
+                had_chance and cost > self.finish_cost
+            )
+        return self.asked
+
+    def passes_to_go(self) -> float:
+        """What descent needs to `tol` at its present rate."""
+        epoch, gap = self._epochs[-1], self._gaps[-1]
+        half = bisect_right(self._epochs, epoch / 2) - 1
+        since, before = (self._epochs[half], self._gaps[half]) if half >= 0 else (0.0, 1.0)
+        if not 0 < gap < before:
+            return math.inf
+        rate = math.log(before / gap) / (epoch - since)
+        return math.log(gap / self.tol) / rate if self.tol > 0 else math.inf

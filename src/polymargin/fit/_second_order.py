@@ -1,0 +1,164 @@
+"""Second-order steps beside descent, on the problem of a linear machine."""
+
+import time
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from polymargin._threads import blas_threads
+from polymargin.fit._descent import Descent, LinearOutcome
+from polymargin.fit._handover import Handover
+from polymargin.fit._interrupts import held_interrupts
+from polymargin.fit._past import Past
+from polymargin.fit._problem import Problem
+from polymargin.fit._progress import RECORD, Check
+from polymargin.fit._state import ProblemKeeper
+from polymargin.second_order import (
+    MOST_VARIABLES,
+    Finish,
+    RowSpace,
+    Variables,
+    finish,
+    first_sigma,
+    guess_cost,
+    predict_cost,
+    to_array,
+    to_duals,
+)
+from polymargin.solvers import Automatic, SecondOrder
+
+if TYPE_CHECKING:
+    from polymargin.core import Duals, LinearOptions, MachineInfo
+    from polymargin.fit._linear import Monitor
+
+_PASS = 4.0  # operations for an entry of a row and a class when descent visits it
+_GOOD_START = 0.05  # gap from which the steps go on from the dual variables of descent
+_TRIES = 4.0  # times its predicted cost that the finish may take
+_START = 10.0  # of sigma, in units of the mean of 1 / |x|^2
+
+
+@dataclass
+class SecondOrderSteps:
+    """What the steps need, made once they are likely to be taken."""
+
+    problem: Problem
+    machine: "MachineInfo"
+    options: "LinearOptions"
+    solver: SecondOrder
+    monitor: "Monitor"
+    keeper: ProblemKeeper | None
+
+    @classmethod
+    def plan(
+        cls,
+        problem: Problem,
+        machine: "MachineInfo",
+        options: "LinearOptions",
+        solver: Any,
+        monitor: "Monitor",
+        keeper: ProblemKeeper | None,
+    ) -> "SecondOrderSteps | None":
+        """None where they are not wanted, or where their arrays would be too large."""
+        if not isinstance(solver, Automatic | SecondOrder) or options.stopping != "gap":
+            return None
+        if len(problem) * len(problem.classes) > MOST_VARIABLES or sparse.issparse(problem.X):
+            return None
+        wanted = solver if isinstance(solver, SecondOrder) else SecondOrder()
+        return cls(problem, machine, options, wanted, monitor, keeper)
+
+    @cached_property
+    def variables(self) -> Variables:
+        problem = self.problem
+        return Variables(self.machine, problem.labels, problem.upper, len(problem.classes))
+
+    @cached_property
+    def space(self) -> RowSpace:
+        """The rows in double, with the constant feature: a copy."""
+        rows = np.asarray(self.problem.X, np.float64)
+        if self.options.fit_intercept:
+            rows = np.hstack([rows, np.ones((len(rows), 1))])
+        return RowSpace(rows)
+
+    def handover(self) -> Handover:
+        """Judges descent by the sizes of the problem, without a copy of its rows."""
+        shape = (len(self.problem), self.problem.rows.n_features + self.options.fit_intercept)
+        of_this_size = RowSpace(np.broadcast_to(np.float64(0), shape))
+        pass_cost = _PASS / 2 * of_this_size.product_cost(len(self.problem.classes))
+        cost = guess_cost(of_this_size, self.variables, 1.0)
+        return Handover(pass_cost, cost, self.options.tol, self.options.max_iter)
+
+    def run(self, start: "Duals | None", gap: float, past: Past) -> tuple[Finish, Past]:
+        """From dual variables with this gap; what was reached, and what lies behind then."""
+        variables = self.variables
+        beta, sigma = np.zeros(variables.shape), self._first_sigma()
+        budget = guess_cost(self.space, variables, 1.0)
+        if start is not None and gap < _GOOD_START:
+            beta = to_array(start)
+            sigma = first_sigma(beta, variables)
+            budget = predict_cost(self.space, variables, beta)
+        budget *= _TRIES
+        begin = time.perf_counter()
+        records: list[tuple[float, ...]] = []
+        with blas_threads(self.options.n_threads), held_interrupts() as interrupts:
+
+            def watch(reached: Finish) -> bool:
+                interrupts.raise_pending()
+                best = reached.best
+                check = Check(
+                    past.epochs + reached.n_steps,
+                    past.seconds + time.perf_counter() - begin,
+                    best.primal, best.dual, best.gap, np.nan, len(beta),
+                )  # fmt: skip
+                records.append(check)
+                self._keep(best.beta, past, records)
+                return self.monitor(check)
+
+            reached = finish(self.space, variables, beta, sigma, self.options.tol, budget, watch)
+        return reached, Past(
+            past.seconds + time.perf_counter() - begin,
+            past.epochs + reached.n_steps,
+            np.concatenate([past.history, np.array(records, RECORD)]),
+        )
+
+    def _first_sigma(self) -> float:
+        """For a start from zero: a step of the dual variables that rows of this length call for."""
+        rows, upper = self.space.rows, float(np.max(self.problem.upper))
+        norm = float(np.mean(np.einsum("ij,ij->i", rows, rows)))
+        return min(0.1 * upper, _START / norm) if norm > 0 else upper
+
+    def _keep(self, beta: Any, past: Past, records: list[tuple[float, ...]]) -> None:
+        if self.keeper is not None and self.keeper.is_due():
+            duals = to_duals(beta, self.problem.rows.dtype)
+            self.keeper.after(Past(0.0, 0.0, past.history)).keep(duals, np.array(records, RECORD))
+
+
+def alternate(
+    descent: Descent, second: SecondOrderSteps, warm: "Duals | None", *, is_forced: bool
+) -> LinearOutcome:
+    """Descent until it hands over, then second-order steps, then descent where those gave up."""
+    past, start, gap = Past(), warm, np.inf
+    if not is_forced or warm is not None:
+        handover = second.handover()
+        outcome = descent.run(warm, stop=(lambda _: True) if is_forced else handover)
+        over = outcome.converged or outcome.exception is not None or second.monitor.stopped
+        if over or not (handover.asked or is_forced):
+            return outcome
+        start, gap = outcome.duals, outcome.dual_gap
+        past = _past_of(outcome)
+    reached, past = second.run(start, gap, past)
+    duals = to_duals(reached.best.beta, second.problem.rows.dtype)
+    certified = descent.certify(duals, past)
+    if certified.converged or reached.exception or second.monitor.stopped:
+        certified.exception = reached.exception
+        return certified
+    if start is not None and certified.dual_gap > gap:
+        duals = start
+    return descent.run(duals, _past_of(certified))
+
+
+def _past_of(outcome: LinearOutcome) -> Past:
+    last = outcome.history[-1]
+    return Past(float(last["seconds"]), float(last["epoch"]), outcome.history)

@@ -1,0 +1,161 @@
+"""Working sets until they hand over, then second-order steps on the free variables of all."""
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from polymargin._threads import blas_threads
+from polymargin.fit import RECORD, Check, Handover, Interrupts, ProblemKeeper
+from polymargin.kernel._goal import FitProgress, Goal
+from polymargin.second_order import (
+    MOST_VARIABLES,
+    Finish,
+    KernelSpace,
+    Variables,
+    count_free,
+    finish,
+    first_sigma,
+    guess_cost,
+    predict_cost,
+    to_array,
+    to_duals,
+)
+
+if TYPE_CHECKING:
+    from polymargin.core import Duals
+    from polymargin.kernel._problem import KernelProblem
+    from polymargin.kernel._working_sets import WorkingSets
+    from polymargin.solvers import SecondOrder
+
+_PASS = 0.5  # operations of a pass for each pair of examples and class
+_FREE = 0.25  # share of the examples that is guessed to have a free variable
+_TRIES = 4.0  # times its predicted cost that the finish may take
+_WARM_UP = 50  # passes of working sets before second-order steps that are asked for
+
+Maker = Callable[["Duals | None", FitProgress], "WorkingSets"]
+
+
+def has_room(problem: "KernelProblem", cache_bytes: int) -> bool:
+    """Whether the whole kernel matrix in double fits where kernel rows would be."""
+    n = len(problem)
+    return 8 * n * n <= cache_bytes and n * problem.n_classes <= MOST_VARIABLES
+
+
+class SecondOrderLoop:
+    """Working sets, second-order steps, and working sets again where those gave up."""
+
+    def __init__(
+        self,
+        problem: "KernelProblem",
+        goal: Goal,
+        options: "SecondOrder",
+        make: Maker,
+        warm: "Duals | None",
+        n_threads: int,
+        is_forced: bool,
+    ) -> None:
+        self._problem, self._goal, self._options = problem, goal, options
+        self._make, self._n_threads, self._is_forced = make, n_threads, is_forced
+        self._loop = make(warm, FitProgress())
+
+    @property
+    def progress(self) -> FitProgress:
+        return self._loop.progress
+
+    def duals(self) -> "Duals":
+        """The dual variables."""
+        return self._loop.duals()
+
+    def run(
+        self,
+        interrupts: Interrupts,
+        on_check: Callable[[Check], bool],
+        keeper: "ProblemKeeper | None" = None,
+    ) -> None:
+        """An interrupt is raised when scores and dual variables agree."""
+        stopped = False
+
+        def check_done(check: Check) -> bool:
+            nonlocal stopped
+            stopped = on_check(check) or stopped
+            return stopped
+
+        handover = self._handover()
+        ask = (lambda check: check.epoch >= _WARM_UP) if self._is_forced else handover
+        self._loop.run(interrupts, lambda check: ask(check) or check_done(check), keeper)
+        progress = self._loop.progress
+        asked = self._is_forced or handover.asked
+        if progress.converged or stopped or not asked or progress.negative is not None:
+            return
+        self._finish(interrupts, check_done, keeper)
+        if stopped:
+            return
+        self._loop.run(interrupts, check_done, keeper)
+
+    def _handover(self) -> Handover:
+        n, k = len(self._problem), self._problem.n_classes
+        cost = guess_cost(self._space_of_size(n), self._variables(), _FREE)
+        return Handover(_PASS * n * n * k, cost, self._goal.tol, self._goal.max_iter)
+
+    def _finish(
+        self,
+        interrupts: Interrupts,
+        on_check: Callable[[Check], bool],
+        keeper: "ProblemKeeper | None",
+    ) -> None:
+        """Take the steps; then working sets start from the best dual variables."""
+        variables, before = self._variables(), self._loop.progress
+        beta = to_array(self._loop.duals())
+        if count_free(variables, beta) > self._options.max_free:
+            return
+        begin, n = time.perf_counter(), len(beta)
+        behind = before.history[-1].seconds
+        history = before.history
+
+        def watch(reached: Finish) -> bool:
+            best = reached.best
+            history.append(
+                Check(
+                    before.visits / n + reached.n_steps,
+                    behind + time.perf_counter() - begin,
+                    best.primal, best.dual, best.gap, np.nan, n,
+                )
+            )  # fmt: skip
+            if keeper is not None and keeper.is_due():
+                keeper.keep(self._as_duals(best.beta), np.array(history, RECORD))
+            interrupts.raise_pending()
+            return on_check(history[-1])
+
+        with blas_threads(self._n_threads):
+            space = KernelSpace(self._gram())
+            budget = _TRIES * predict_cost(space, variables, beta)
+            sigma = first_sigma(beta, variables)
+            reached = finish(space, variables, beta, sigma, self._goal.tol, budget, watch)
+        after = FitProgress(
+            visits=before.visits + reached.n_steps * n,
+            seconds=behind + time.perf_counter() - begin,
+            history=history,
+        )
+        if reached.best.gap < before.gap:
+            self._loop = self._make(self._as_duals(reached.best.beta), after)
+        if reached.exception is not None:
+            raise reached.exception
+
+    def _variables(self) -> Variables:
+        problem = self._problem
+        return Variables(problem.machine, problem.labels, problem.upper, problem.n_classes)
+
+    def _as_duals(self, beta: "np.ndarray") -> "Duals":
+        return to_duals(beta, self._problem.points.dtype)
+
+    def _space_of_size(self, n: int) -> KernelSpace:
+        return KernelSpace(np.broadcast_to(np.float64(0), (n, n)))
+
+    def _gram(self) -> "np.ndarray":
+        problem = self._problem
+        values = np.empty((len(problem), len(problem)), problem.points.dtype)
+        problem.kernel.evaluate(problem.points, problem.points, values, self._n_threads)
+        np.fill_diagonal(values, problem.diagonal)
+        return values.astype(np.float64, copy=False)

@@ -1,0 +1,213 @@
+"""A second-order finish: the dual proximal point method with semismooth Newton.
+
+The dual problem is max_beta t^T beta - |A^T beta|^2 / 2 over the feasible set, A^T beta = W. A
+stage solves it with -|beta - b|^2 / (2 sigma) added, by Newton's method on the dual of that,
+
+    phi(W) = |W|^2 / 2 + max_beta [(t - A W)^T beta - |beta - b|^2 / (2 sigma)],
+    beta(W) = Proj(b + sigma (t - A W)),    grad phi = W - A^T beta(W) = g,
+
+which is convex with a Jacobian that `_step` solves with. The next stage starts from b = beta with a
+larger sigma. A stage is left once |g|^2 / 2 is a fraction of its proximal term.
+
+Whatever happens on the way, each beta(W) is feasible, and its own W and objectives are computed:
+what is returned is the one with the smallest gap.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from polymargin import core
+from polymargin.second_order._projection import make_projection
+from polymargin.second_order._space import Space
+from polymargin.second_order._step import find_direction, step_cost
+from polymargin.second_order._variables import Variables
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+_GROWTH = 4.0  # of sigma from stage to stage
+_LARGEST = 1e5  # sigma, in units of C
+_INEXACT = 0.2  # part of the proximal term at which a stage ends
+_NEWTON_STEPS = 30  # of a stage
+_STALLED = 8  # stages in which the gap does not fall by a tenth
+_FLAT = 0.3  # part of the first slope that is small
+
+
+@dataclass(frozen=True)
+class Point:
+    """A feasible beta with its objectives."""
+
+    beta: "Floats"
+    primal: float
+    dual: float
+
+    @property
+    def gap(self) -> float:
+        return core.relative_gap(self.primal, self.dual)
+
+
+@dataclass
+class Finish:
+    """What was reached, and at what cost."""
+
+    best: Point
+    n_steps: int = 0
+    operations: float = 0.0
+    converged: bool = False
+    exception: BaseException | None = None  # what interrupted it
+
+
+def finish(
+    space: Space,
+    variables: Variables,
+    start: "Floats",
+    sigma: float,
+    tol: float,
+    budget: float,
+    watch: Callable[[Finish], bool] = lambda _: False,
+) -> Finish:
+    """From a feasible start until the relative gap is `tol`, at most `budget` operations."""
+    steps = _Proximal(space, variables, start, sigma, tol, budget, watch)
+    try:
+        steps.run()
+    except KeyboardInterrupt as interrupt:
+        steps.reached.exception = interrupt
+    return steps.reached
+
+
+def first_sigma(beta: "Floats", variables: Variables) -> float:
+    """For a start from dual variables: as far as they are from zero."""
+    moved = beta[beta > 0]
+    largest = float(np.max(variables.upper))
+    return min(float(np.mean(moved)), largest) if len(moved) else largest
+
+
+class _Proximal:
+    def __init__(
+        self,
+        space: Space,
+        variables: Variables,
+        start: "Floats",
+        sigma: float,
+        tol: float,
+        budget: float,
+        watch: Callable[[Finish], bool],
+    ) -> None:
+        self._space, self._variables = space, variables
+        self._projection = make_projection(variables)
+        self._tol, self._budget, self._watch = tol, budget, watch
+        self._center, self._sigma = start, sigma
+        self._largest = _LARGEST * float(np.max(variables.upper))
+        self._weights = space.weights(variables.alphas(start))
+        self._scores = space.scores(self._weights)
+        self.reached = Finish(self._point(start, self._weights, self._scores))
+
+    def run(self) -> None:
+        reached, stalled, gap, dual = self.reached, 0, np.inf, 0.0
+        while stalled < _STALLED and not self._stage():
+            moves = reached.best.gap < 0.9 * gap or reached.best.dual > 1.1 * dual
+            stalled = 0 if moves else stalled + 1
+            gap, dual = min(gap, reached.best.gap), max(dual, reached.best.dual)
+            self._sigma = min(_GROWTH * self._sigma, self._largest)
+            self._scores = self._space.scores(self._weights)
+
+    def _stage(self) -> bool:
+        """Newton's method for one b and sigma; whether all is over."""
+        space, variables, reached = self._space, self._variables, self.reached
+        product = space.product_cost(variables.n_classes)
+        for _ in range(_NEWTON_STEPS):
+            values = self._values(self._scores)
+            at = self._projection.project(values)
+            weights = space.weights(variables.alphas(at.beta))
+            scores = space.scores(weights)
+            self._consider(at.beta, weights, scores)
+            if reached.best.gap <= self._tol:
+                reached.converged = True
+                return True
+            residual, residual_scores = self._weights - weights, self._scores - scores
+            proximal = float(np.sum((at.beta - self._center) ** 2)) / (2 * self._sigma)
+            off = space.inner(residual, residual, residual_scores) / 2
+            if off <= max(_INEXACT * proximal, 1e-15 * abs(reached.best.dual)):
+                break
+            cost, by_weights = step_cost(space, variables, at)
+            reached.operations += cost + 4 * product
+            if reached.operations > self._budget or self._watch(reached):
+                return True
+            direction = find_direction(
+                space, variables, at, self._sigma, residual, residual_scores, by_weights
+            )
+            reached.n_steps += 1
+            if direction.beta is not None:
+                self._try(self._projection.nearest(direction.beta))
+            if not self._move(direction.weights, residual):
+                break
+        self._center = at.beta
+        return False
+
+    def _values(self, scores: "Floats") -> "Floats":
+        """b + sigma (t - A W)."""
+        gradient = self._variables.targets - self._variables.margins(scores)
+        return self._center + self._sigma * gradient
+
+    def _move(self, direction: "Floats", residual: "Floats") -> bool:
+        """To about the lowest phi along the direction, at most its whole length.
+
+        The slope of phi is continuous and never falls, so that regula falsi finds where it is
+        small; how far that is spans many orders of magnitude.
+        """
+        moved = self._space.scores(direction)
+        turned = self._variables.margins(moved)
+        along = self._space.inner(self._weights, direction, moved)
+        norm = self._space.inner(direction, direction, moved)
+
+        def slope(length: float) -> float:
+            beta = self._projection.nearest(self._values(self._scores + length * moved))
+            return along + length * norm - float(np.vdot(turned, beta))
+
+        start = self._space.inner(residual, direction, moved)
+        if start >= 0:
+            return False
+        length = _flat_place(slope, start)
+        self._weights = self._weights + length * direction
+        self._scores = self._scores + length * moved
+        return length > 0
+
+    def _try(self, beta: "Floats") -> None:
+        weights = self._space.weights(self._variables.alphas(beta))
+        self._consider(beta, weights, self._space.scores(weights))
+
+    def _consider(self, beta: "Floats", weights: "Floats", scores: "Floats") -> None:
+        point = self._point(beta, weights, scores)
+        if point.gap < self.reached.best.gap:
+            self.reached.best = point
+
+    def _point(self, beta: "Floats", weights: "Floats", scores: "Floats") -> Point:
+        norm = self._space.inner(weights, weights, scores) / 2
+        loss = self._variables.loss(self._variables.margins(scores))
+        return Point(beta, norm + loss, float(np.vdot(self._variables.targets, beta)) - norm)
+
+
+def _flat_place(slope: Callable[[float], float], start: float) -> float:
+    """Where in (0, 1] a rising slope, negative at 0, is a small part of what it is there."""
+    low, high = 0.0, 1.0
+    at_low, at_high = start, slope(1.0)
+    if at_high <= -_FLAT * start:
+        return 1.0
+    for _ in range(60):
+        length = low + (high - low) * at_low / (at_low - at_high)
+        length = min(max(length, low + 0.02 * (high - low)), high - 0.02 * (high - low))
+        value = slope(length)
+        if abs(value) <= -_FLAT * start:
+            return length
+        if value < 0:
+            low, at_low = length, value
+            at_high /= 2
+        else:
+            high, at_high = length, value
+            at_low /= 2
+    return low

@@ -1,0 +1,241 @@
+"""Second-order steps: projections and directions by themselves, then whole fits at any C."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import MACHINES, fit_linear
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import make_classification
+
+from polymargin import KernelSVM, LinearSVM, core
+from polymargin._machines import find_machine
+from polymargin.fit import Check, Handover
+from polymargin.second_order import KernelSpace, RowSpace, Variables, finish, to_array, to_duals
+from polymargin.second_order._projection import make_projection
+from polymargin.second_order._step import find_direction
+from polymargin.solvers import SecondOrder
+
+N, D, K = 30, 4, 3
+
+
+def random_variables(machine: str, seed: int, C: float = 1.0) -> Variables:
+    random = np.random.default_rng(seed)
+    labels = random.permutation(np.arange(N) % K).astype(np.int32)
+    upper = C * random.uniform(0.5, 2.0, N)
+    return Variables(find_machine(machine), labels, upper, K)
+
+
+def is_feasible(beta: Any, variables: Variables) -> bool:
+    if np.any(beta < 0) or np.any(beta[~variables.is_there]):
+        return False
+    if variables.machine.simplex:
+        return bool(np.all(beta.sum(axis=1) <= variables.upper * (1 + 1e-12)))
+    return bool(np.all(beta <= variables.bounds))
+
+
+@pytest.fixture
+def hard() -> tuple[Any, Any]:
+    """Overlapping classes, features of very different size."""
+    X, y = make_classification(
+        200, 8, n_informative=5, n_redundant=2, n_classes=4, class_sep=0.7, random_state=0
+    )
+    return X * np.logspace(-1, 1, 8), y
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    machine=st.sampled_from(MACHINES),
+    seed=st.integers(0, 10**6),
+    scale=st.sampled_from([1e-3, 1.0, 1e3]),
+)
+def test_a_projection_is_feasible_and_nearest(machine: str, seed: int, scale: float) -> None:
+    variables = random_variables(machine, seed)
+    projection = make_projection(variables)
+    random = np.random.default_rng(seed)
+    values = scale * random.normal(size=variables.shape) * variables.is_there
+    beta = projection.project(values).beta
+    assert is_feasible(beta, variables)
+    np.testing.assert_array_equal(beta, projection.nearest(values))
+    others = projection.nearest(random.normal(size=variables.shape))
+    # The angle to every other feasible point is obtuse.
+    products = np.sum((values - beta) * (others - beta), axis=1)
+    assert np.all(products <= 1e-9 * max(scale, 1.0) ** 2)
+
+
+def test_the_jacobian_is_the_derivative_of_the_projection(machine: str, seed: int) -> None:
+    variables = random_variables(machine, seed)
+    projection = make_projection(variables)
+    random = np.random.default_rng(seed)
+    values = random.normal(size=variables.shape) * variables.is_there
+    at, step = projection.project(values), 1e-7 * random.normal(size=variables.shape)
+    step *= variables.is_there
+    found = projection.nearest(values + step) - at.beta
+    expected = np.where(at.is_free, step, 0.0)
+    counts = at.is_free.sum(axis=1)
+    mean = expected.sum(axis=1) / np.maximum(counts, 1)
+    expected -= at.is_free * np.where(at.is_tied, mean, 0.0)[:, None]
+    np.testing.assert_allclose(found, expected, atol=1e-13)
+
+
+def test_both_spaces_give_one_direction(machine: str, seed: int) -> None:
+    variables = random_variables(machine, seed)
+    random = np.random.default_rng(seed)
+    space = RowSpace(random.normal(size=(N, D)))
+    at = make_projection(variables).project(random.normal(size=variables.shape))
+    residual = random.normal(size=(D, K))
+    if variables.machine.zero_sum:
+        residual -= residual.mean(axis=1, keepdims=True)
+    scores = space.scores(residual)
+    by_weights, by_variables = (
+        find_direction(space, variables, at, 3.0, residual, scores, by).weights
+        for by in (True, False)
+    )
+    np.testing.assert_allclose(by_weights, by_variables, atol=1e-10)
+
+
+def test_rows_and_their_gram_matrix_give_one_optimum(machine: str, seed: int) -> None:
+    variables = random_variables(machine, seed, C=10.0)
+    rows = np.random.default_rng(seed).normal(size=(N, D))
+    start = np.zeros(variables.shape)
+    linear = finish(RowSpace(rows), variables, start, 1.0, 1e-8, 1e12)
+    kernel = finish(KernelSpace(rows @ rows.T), variables, start, 1.0, 1e-8, 1e12)
+    assert linear.converged
+    assert kernel.converged
+    assert linear.best.dual == pytest.approx(kernel.best.dual, rel=1e-7)
+    assert is_feasible(linear.best.beta, variables)
+
+
+def test_duals_go_into_the_core_and_back(seed: int) -> None:
+    beta = np.random.default_rng(seed).normal(size=(7, 4)).clip(0)
+    beta[3] = 0
+    np.testing.assert_array_equal(to_array(to_duals(beta, np.dtype(np.float64))), beta)
+
+
+@pytest.mark.parametrize("C", [1e-4, 1.0, 1e4])
+def test_second_order_steps_reach_the_optimum_of_descent(
+    machine: str, C: float, hard: tuple[Any, Any]
+) -> None:
+    X, y = hard
+    model = LinearSVM(machine, C=C, tol=1e-6, solver="second-order", random_state=0).fit(X, y)
+    assert model.converged_
+    assert model.dual_gap_ <= 1e-6
+    if C <= 1:
+        near = fit_linear(X, y, machine, C=C, tol=1e-7, solver="block-descent")
+        assert model.dual_objective_ == pytest.approx(near.dual_objective_, rel=2e-6)
+
+
+@pytest.mark.parametrize("C", [1e-6, 1e-2, 1e2, 1e4, 1e6])
+def test_default_fits_converge_at_any_C(machine: str, C: float, hard: tuple[Any, Any]) -> None:
+    X, y = hard
+    model = LinearSVM(machine, C=C, random_state=0).fit(X, y)
+    assert model.converged_
+    again = LinearSVM(machine, C=C, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(model.coef_, again.coef_)
+
+
+@pytest.mark.parametrize("C", [1e2, 1e4, 1e6])
+@pytest.mark.parametrize("machine", ["ww", "cs", "llw", "atm"])
+def test_default_kernel_fits_converge_at_any_C(
+    machine: str, C: float, hard: tuple[Any, Any]
+) -> None:
+    X, y = hard
+    model = KernelSVM(machine, C=C, random_state=0).fit(X / X.std(axis=0), y)
+    assert model.converged_
+    assert np.all(np.diff(model.history_["epoch"]) >= 0)
+    assert np.all(np.diff(model.history_["seconds"]) >= 0)
+
+
+def test_kernel_machines_by_second_order_steps_alone(device: Any, hard: tuple[Any, Any]) -> None:
+    X, y = hard
+    models = [
+        KernelSVM(C=100.0, tol=1e-6, solver=solver, random_state=0).fit(X, y)
+        for solver in ("second-order", "blocks")
+    ]
+    assert models[0].converged_
+    assert models[0].dual_objective_ == pytest.approx(models[1].dual_objective_, rel=2e-6)
+
+
+def test_descent_alone_does_not_hand_over(hard: tuple[Any, Any]) -> None:
+    X, y = hard
+    with pytest.warns(match="gap"):
+        model = LinearSVM(C=1e6, solver="block-descent", random_state=0).fit(X, y)
+    assert not model.converged_
+
+
+def test_what_is_too_large_goes_on_with_descent(hard: tuple[Any, Any]) -> None:
+    X, y = hard
+    few = SecondOrder(max_free=1)
+    model = KernelSVM(C=10.0, solver=few, random_state=0).fit(X / X.std(axis=0), y)
+    assert model.converged_
+
+
+def test_n_less_than_d_at_large_C(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(40, 300))
+    y = np.arange(40) % 4
+    assert LinearSVM(C=1e5, random_state=0).fit(X, y).converged_
+
+
+def test_single_precision_keeps_its_type(hard: tuple[Any, Any]) -> None:
+    X, y = hard
+    model = LinearSVM(C=1e2, random_state=0).fit(X.astype(np.float32), y)
+    assert model.converged_
+    assert model.coef_.dtype == np.float32
+
+
+def check(epoch: float, gap: float) -> Check:
+    return Check(epoch, 0.0, 1.0, 1.0 - gap, gap, 0.0, 1)
+
+
+def test_descent_that_is_ahead_goes_on() -> None:
+    handover = Handover(pass_cost=1.0, finish_cost=100.0, tol=1e-3, max_iter=1000)
+    assert not any(handover(check(epoch, 0.8**epoch)) for epoch in range(0, 40, 2))
+    assert not handover.asked
+
+
+def test_descent_that_crawls_hands_over_once_it_has_had_its_chance() -> None:
+    handover = Handover(pass_cost=1.0, finish_cost=400.0, tol=1e-3, max_iter=10**6)
+    asked = [handover(check(epoch, 0.999**epoch)) for epoch in range(0, 200, 10)]
+    assert asked.index(True) == 10  # a quarter of the cost
+
+
+def test_descent_that_has_too_few_passes_left_hands_over() -> None:
+    handover = Handover(pass_cost=1.0, finish_cost=1e9, tol=1e-3, max_iter=100)
+    assert [handover(check(epoch, 0.99**epoch)) for epoch in (10, 20, 40)] == [False, True, True]
+
+
+def test_a_stop_by_the_monitor_ends_the_steps(hard: tuple[Any, Any]) -> None:
+    variables = Variables(find_machine("ww"), hard[1].astype(np.int32), np.full(200, 1e4), 4)
+    reached = finish(
+        RowSpace(hard[0]), variables, np.zeros((200, 4)), 0.1, 1e-9, 1e12, lambda r: r.n_steps >= 3
+    )
+    assert reached.n_steps == 3
+    assert not reached.converged
+
+
+def test_an_interrupt_keeps_what_was_reached(hard: tuple[Any, Any]) -> None:
+    variables = Variables(find_machine("ww"), hard[1].astype(np.int32), np.full(200, 1e4), 4)
+
+    def watch(reached: Any) -> bool:
+        if reached.n_steps == 2:
+            raise KeyboardInterrupt
+        return False
+
+    reached = finish(RowSpace(hard[0]), variables, np.zeros((200, 4)), 0.1, 1e-9, 1e12, watch)
+    assert isinstance(reached.exception, KeyboardInterrupt)
+    assert reached.best.dual > 0
+
+
+def test_the_certificate_is_that_of_the_core(machine: str, hard: tuple[Any, Any]) -> None:
+    X, y = hard
+    model = LinearSVM(machine, C=1e3, fit_intercept=False, random_state=0).fit(X, y)
+    scores = X @ model.coef_.T
+    variables = Variables(find_machine(machine), y.astype(np.int32), np.full(200, 1e3), 4)
+    norm = float(np.sum(model.coef_**2)) / 2
+    primal = norm + variables.loss(variables.margins(scores))
+    dual = float(np.vdot(variables.targets, to_array(model._dual_state.duals))) - norm
+    assert model.primal_objective_ == pytest.approx(primal, rel=1e-9)
+    assert model.dual_objective_ == pytest.approx(dual, rel=1e-7)
+    assert model.dual_gap_ == pytest.approx(core.relative_gap(primal, dual), abs=1e-6)
