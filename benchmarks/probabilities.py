@@ -135,11 +135,27 @@ each, on a machine in use.
 """
 
 
+WORDS = """## In plain words
+
+- **Of our three, a temperature is best**: the smallest Brier score on all six, and the smallest
+  log-loss on all but news20, where sigmoids are ahead by 2 %. Sigmoids and curves of single classes
+  can be worse than no calibration (satimage, letter and usps, linear).
+- **Beside LinearSVC** the losses go with the accuracies: ours with a temperature is ahead on
+  satimage, letter and clinc150, behind on usps and news20, where LinearSVC predicts better at this
+  C. Beside SVC ours is ahead though its accuracy is not.
+- **Time**: with linear scores ours takes 0.3 to 0.6 of the CPU seconds of `ensemble=False`, with a
+  temperature 0.3 to 0.5; with the radial kernel 1.4 to 1.5 times those of SVC, which is faster on
+  satimage without calibration too.
+"""
+
+
 def report(content: dict[str, Any]) -> str:
     """The stored figures as a page."""
     head = ["model", "calibration", "accuracy, %", "log-loss", "Brier", "CPU s"]
     parts = [HEAD.strip(), machines(content)]
-    for name, e in content["experiments"].items():
+    known = [e.name for e in EXPERIMENTS if e.name in content["experiments"]]
+    for name in known:
+        e = content["experiments"][name]
         gamma = "" if e["gamma"] is None else f", gamma = {e['gamma']:g}"
         rows = [_row(record) for record in e["entrants"]]
         parts.append(
@@ -147,7 +163,7 @@ def report(content: dict[str, Any]) -> str:
             f"classes, {e['n_test']:,} test rows, C = {e['C']:g}{gamma}.\n\n{table(head, rows)}"
         )
         parts.append(note(content, [(name, e)]))
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join([*parts, WORDS.strip()]) + "\n"
 
 
 def _row(record: dict[str, Any]) -> list[str]:
