@@ -22,7 +22,7 @@ from polymargin.datasets import load_satimage
 from polymargin.errors import ModelFileError
 from polymargin.files import read_checkpoint, write_checkpoint
 from polymargin.model_selection import nested_grid_search
-from polymargin.storage import _checkpoints, build, data_hash
+from polymargin.storage import _checkpoint_writer, build, data_hash
 from polymargin.streams import fit_stream
 
 TOL = 1e-4
@@ -152,7 +152,7 @@ def test_how_often_it_is_written(
 ) -> None:
     written: list[int] = []
     monkeypatch.setattr(
-        _checkpoints, "write_fit", lambda path, **parts: written.append(len(parts["history"]))
+        _checkpoint_writer, "write_fit", lambda path, **parts: written.append(len(parts["history"]))
     )
     model = KernelSVM(C=10.0, tol=1e-6, random_state=0)
     model.set_params(checkpoint=Checkpoint(file, every=0.0)).fit(*crowd)
@@ -272,7 +272,9 @@ def test_searches_write_the_last_fit_alone(
 ) -> None:
     written: list[Any] = []
     monkeypatch.setattr(
-        _checkpoints, "write_fit", lambda path, **parts: written.append(parts["parameters"]["C"])
+        _checkpoint_writer,
+        "write_fit",
+        lambda path, **parts: written.append(parts["parameters"]["C"]),
     )
     estimator = KernelSVM(checkpoint=file, random_state=0, max_iter=10**6)
     search = nested_grid_search(estimator, *crowd, log2_C=(0, 0, 1), log2_gamma=(-2, -2, 1), cv=2)
