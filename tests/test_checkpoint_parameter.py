@@ -20,7 +20,8 @@ from sklearn.exceptions import ConvergenceWarning
 from polymargin import Checkpoint, KernelSVM, LinearSVM, load, path, read_info, resume, save
 from polymargin.datasets import load_satimage
 from polymargin.errors import ModelFileError
-from polymargin.files import read_checkpoint, write_checkpoint
+from polymargin.estimators import _base
+from polymargin.files import _stored_fit, read_checkpoint, write_checkpoint
 from polymargin.model_selection import nested_grid_search
 from polymargin.storage import _checkpoint_writer, build, data_hash
 from polymargin.streams import fit_stream
@@ -264,6 +265,29 @@ def test_a_full_disk_does_not_end_a_fit(crowd: tuple[Any, Any]) -> None:
         with pytest.warns(RuntimeWarning, match="no checkpoint was written to /dev/full: No space"):
             model = estimator(checkpoint="/dev/full", random_state=0).fit(*crowd)
         assert model.converged_
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_resume_reads_all_rows_for_their_digest_once(
+    crowd: tuple[Any, Any], file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    digests: list[str] = []
+
+    def counting(X: Any, y: Any = None) -> str:
+        digests.append(data_hash(X, y))
+        return digests[-1]
+
+    monkeypatch.setattr(_base, "data_hash", counting)
+    monkeypatch.setattr(_stored_fit, "data_hash", counting)
+    LinearSVM(checkpoint=file, random_state=0).fit(*crowd)
+    assert len(digests) == 1
+    resume(file, *crowd)
+    assert len(digests) == 2
+    assert read_checkpoint(file).data_hash == digests[0] == digests[1]
+    # Who goes on without a comparison has the digest of what is fitted, not of what was.
+    X, y = crowd
+    read_checkpoint(file).make_estimator().set_params(checkpoint=file).fit(X + 1, y)
+    assert read_checkpoint(file).data_hash == data_hash(X + 1, y)
 
 
 @pytest.mark.filterwarnings("error")

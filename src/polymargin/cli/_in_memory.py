@@ -34,7 +34,7 @@ def train_in_memory(
     if checkpoint is not None:
         svm.set_params(checkpoint=Checkpoint(checkpoint, checkpoint_every))
     if resumed is not None:
-        spent = resumed.start(svm, data_hash(X, table.y))
+        spent = resumed.start(svm, digest if X is table.X else data_hash(X, table.y))
         if not quiet:
             note(f"resumed after {spent:.0f} s of training")
     start = time.perf_counter()

@@ -17,7 +17,7 @@ from polymargin.fit import (
     apply_class_weight,
     check_sample_weight,
 )
-from polymargin.storage import Checkpoint, CheckpointWriter, as_checkpoint
+from polymargin.storage import Checkpoint, CheckpointWriter, as_checkpoint, data_hash
 
 if TYPE_CHECKING:
     import os
@@ -79,7 +79,8 @@ class BaseSVM(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):  # typ
         if self.checkpoint is None:
             return None
         options = as_checkpoint(self.checkpoint)
-        return CheckpointWriter(options, self, problem, X, y, past.seconds)
+        digest = data_hash(X, y) if past.data_hash is None else past.data_hash
+        return CheckpointWriter(options, self, problem, digest, past.seconds)
 
     def _store_certificate(
         self, result: Outcome, problem: Problem, machine: "MachineInfo", past: Past
