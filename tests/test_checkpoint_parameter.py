@@ -20,9 +20,10 @@ from sklearn.exceptions import ConvergenceWarning
 from polymargin import Checkpoint, KernelSVM, LinearSVM, load, path, read_info, resume, save
 from polymargin.datasets import load_satimage
 from polymargin.errors import ModelFileError
-from polymargin.files import read_checkpoint, write_checkpoint
+from polymargin.estimators import _base
+from polymargin.files import _stored_fit, read_checkpoint, write_checkpoint
 from polymargin.model_selection import nested_grid_search
-from polymargin.storage import _checkpoints, build, data_hash
+from polymargin.storage import _checkpoint_writer, build, data_hash
 from polymargin.streams import fit_stream
 
 TOL = 1e-4
@@ -152,7 +153,7 @@ def test_how_often_it_is_written(
 ) -> None:
     written: list[int] = []
     monkeypatch.setattr(
-        _checkpoints, "write_fit", lambda path, **parts: written.append(len(parts["history"]))
+        _checkpoint_writer, "write_fit", lambda path, **parts: written.append(len(parts["history"]))
     )
     model = KernelSVM(C=10.0, tol=1e-6, random_state=0)
     model.set_params(checkpoint=Checkpoint(file, every=0.0)).fit(*crowd)
@@ -267,12 +268,37 @@ def test_a_full_disk_does_not_end_a_fit(crowd: tuple[Any, Any]) -> None:
 
 
 @pytest.mark.filterwarnings("error")
+def test_a_resume_reads_all_rows_for_their_digest_once(
+    crowd: tuple[Any, Any], file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    digests: list[str] = []
+
+    def counting(X: Any, y: Any = None) -> str:
+        digests.append(data_hash(X, y))
+        return digests[-1]
+
+    monkeypatch.setattr(_base, "data_hash", counting)
+    monkeypatch.setattr(_stored_fit, "data_hash", counting)
+    LinearSVM(checkpoint=file, random_state=0).fit(*crowd)
+    assert len(digests) == 1
+    resume(file, *crowd)
+    assert len(digests) == 2
+    assert read_checkpoint(file).data_hash == digests[0] == digests[1]
+    # Who goes on without a comparison has the digest of what is fitted, not of what was.
+    X, y = crowd
+    read_checkpoint(file).make_estimator().set_params(checkpoint=file).fit(X + 1, y)
+    assert read_checkpoint(file).data_hash == data_hash(X + 1, y)
+
+
+@pytest.mark.filterwarnings("error")
 def test_searches_write_the_last_fit_alone(
     crowd: tuple[Any, Any], file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written: list[Any] = []
     monkeypatch.setattr(
-        _checkpoints, "write_fit", lambda path, **parts: written.append(parts["parameters"]["C"])
+        _checkpoint_writer,
+        "write_fit",
+        lambda path, **parts: written.append(parts["parameters"]["C"]),
     )
     estimator = KernelSVM(checkpoint=file, random_state=0, max_iter=10**6)
     search = nested_grid_search(estimator, *crowd, log2_C=(0, 0, 1), log2_gamma=(-2, -2, 1), cv=2)

@@ -11,7 +11,9 @@ import pytest
 from cli_helpers import LETTER, SATIMAGE, done, names_in, run, start, wait_for, write_svmlight
 
 from polymargin import load, read_info
-from polymargin.files import read_checkpoint
+from polymargin.cli import _in_memory
+from polymargin.estimators import _base
+from polymargin.files import _stored_fit, data_hash, read_checkpoint
 
 INPUT, USAGE = 3, 2
 SHORT = ("--scale", "minmax", "-C", 0.1, "-q")
@@ -33,6 +35,28 @@ def killed(kept: Path, seconds: float, *command: Any) -> None:
     time.sleep(seconds)
     child.send_signal(signal.SIGKILL)
     assert child.wait() == -signal.SIGKILL
+
+
+@pytest.mark.parametrize(("options", "n_digests"), [((), 1), (("--scale", "minmax"), 2)])
+def test_a_resume_reads_rows_for_their_digest_once(
+    tmp_path: Path, options: Any, n_digests: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of the file, and where they are not the same those of the features."""
+    digests: list[str] = []
+
+    def counting(X: Any, y: Any = None) -> str:
+        digests.append(data_hash(X, y))
+        return digests[-1]
+
+    for module in (_in_memory, _base, _stored_fit):
+        monkeypatch.setattr(module, "data_hash", counting)
+    rows = tmp_path / "a.svm"
+    rows.write_text("1 1:1\n2 2:1\n2 3:1\n")
+    model = ("-q", "--model", tmp_path / "m.safetensors")
+    done("train", rows, *options, *model, "--checkpoint", tmp_path / "c")
+    digests.clear()
+    done("train", rows, *options, *model, "--resume", tmp_path / "c")
+    assert len(digests) == n_digests
 
 
 @pytest.mark.parametrize("kind", MACHINES)

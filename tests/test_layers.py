@@ -1,6 +1,7 @@
 """Which module may import which: layers, and what a leading underscore keeps to itself."""
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -131,3 +132,9 @@ def test_one_module_calls_private_methods_of_scikit_learn() -> None:
 def test_what_the_rules_are(by: str, of: str, is_private: bool, is_upward: bool) -> None:
     found = Import(tuple(by.split("/")), 1, tuple(of.split(".")))
     assert (found.is_private, found.is_upward) == (is_private, is_upward)
+
+
+def test_the_guide_for_contributors_lists_all_layers() -> None:
+    text = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^ {8}(\w+)/? ", text, re.MULTILINE)
+    assert listed == [name for names in LAYERS for name in names if not name.startswith("_")]

@@ -43,7 +43,10 @@ class Subject:
 
 SUBJECTS = {
     "selection": Subject(("kernel/_round.py",), ("selection",)),
-    "working_sets": Subject(("kernel/_working_sets.py", "kernel/_goal.py"), ("working_sets",)),
+    "working_sets": Subject(
+        ("kernel/_working_sets.py", "kernel/_goal.py"),
+        ("working_sets", "working_set_choice", "working_set_rest", "working_set_stalls"),
+    ),
     "streams": Subject(
         ("streams/_fit.py", "fit/_stream.py"),
         ("stream", "stream_passes"),

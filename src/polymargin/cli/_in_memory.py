@@ -3,11 +3,11 @@
 import time
 from pathlib import Path
 
-from polymargin.cli._checkpoints import Resumed
 from polymargin.cli._data import concerning, read_to_train
 from polymargin.cli._option_sets import Features, Reading
 from polymargin.cli._output.terminal import note, shown_warnings
 from polymargin.cli._recipe import SVM, announce, fit_features
+from polymargin.cli._resumed import Resumed
 from polymargin.cli._trained import Trained, is_interrupted
 from polymargin.files import data_hash
 from polymargin.storage import Checkpoint
@@ -34,7 +34,7 @@ def train_in_memory(
     if checkpoint is not None:
         svm.set_params(checkpoint=Checkpoint(checkpoint, checkpoint_every))
     if resumed is not None:
-        spent = resumed.start(svm, data_hash(X, table.y))
+        spent = resumed.start(svm, digest if X is table.X else data_hash(X, table.y))
         if not quiet:
             note(f"resumed after {spent:.0f} s of training")
     start = time.perf_counter()

@@ -90,8 +90,8 @@ def train(
     quiet: o.QuietOption = False,
 ) -> None:
     """Train a model and write it to a file."""
-    from polymargin.cli._checkpoints import Resumed
     from polymargin.cli._recipe import check_parameters, make_estimator
+    from polymargin.cli._resumed import Resumed
     from polymargin.cli._trained import deliver
 
     if is_standard(model):

@@ -23,7 +23,7 @@ from polymargin.fit import (
     check_scores,
     draw_seed,
 )
-from polymargin.storage import Checkpoint, CheckpointWriter, as_checkpoint
+from polymargin.storage import Checkpoint, CheckpointWriter, as_checkpoint, data_hash
 
 if TYPE_CHECKING:
     import os
@@ -92,7 +92,8 @@ class BaseSVM(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):  # typ
         if self.checkpoint is None:
             return None
         options = as_checkpoint(self.checkpoint)
-        return CheckpointWriter(options, self, problem, X, y, past.seconds)
+        digest = data_hash(X, y) if past.data_hash is None else past.data_hash
+        return CheckpointWriter(options, self, problem, digest, past.seconds)
 
     def _plan_cross_fit(self, problem: Problem, sample_weight: Any, X: Any) -> CrossFit | None:
         """The fits that the parameter `calibration` asks for; what cannot be is refused here."""

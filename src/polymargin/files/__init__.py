@@ -4,12 +4,12 @@
 `load_liblinear` and `save_onnx` are for other programs.
 """
 
-from polymargin.files._checkpoint import StoredFit, read_checkpoint, resume, write_checkpoint
 from polymargin.files._info import ModelInfo, read_info
 from polymargin.files._liblinear import load_liblinear, save_liblinear
 from polymargin.files._model import load, save
 from polymargin.files._onnx import save_onnx
 from polymargin.files._open import describe, load_with_info
+from polymargin.files._stored_fit import StoredFit, read_checkpoint, resume, write_checkpoint
 from polymargin.storage import data_hash
 
 __all__ = [

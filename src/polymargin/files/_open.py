@@ -4,10 +4,10 @@ import os
 
 from sklearn.pipeline import Pipeline
 
-from polymargin.files._checkpoint import StoredFit, fit_in
 from polymargin.files._estimators import Estimator
 from polymargin.files._info import ModelInfo, info_in
 from polymargin.files._model import model_in
+from polymargin.files._stored_fit import StoredFit, fit_in
 from polymargin.storage import Fields, naming, read_container
 
 

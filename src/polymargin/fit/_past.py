@@ -19,6 +19,7 @@ class Past:
     seconds: float = 0.0
     epochs: float = 0.0
     history: "NDArray[Any]" = field(default_factory=lambda: np.empty(0, RECORD))
+    data_hash: str | None = None  # of the rows to come, where it is known
 
     def passes_with(self, n_iter: int, history: "NDArray[Any]") -> int:
         """All passes, the last one rounded up once."""

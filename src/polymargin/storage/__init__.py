@@ -13,7 +13,7 @@ from polymargin.storage._arrays import (
     take_labels,
     take_strings,
 )
-from polymargin.storage._checkpoints import Checkpoint, CheckpointWriter, as_checkpoint
+from polymargin.storage._checkpoint_writer import Checkpoint, CheckpointWriter, as_checkpoint
 from polymargin.storage._digest import data_hash
 from polymargin.storage._document import FORMAT, checked_header, write_document
 from polymargin.storage._fields import FLOATS, Fields, Tensors, write_number

@@ -53,5 +53,5 @@ class Resumed:
                 f"{self.path}: the checkpoint belongs to other rows; train on the file it was made "
                 "with, and give the same options on data and features, such as --scale"
             )
-        self.checkpoint.resume_into(svm)
+        self.checkpoint.resume_into(svm, data_hash=data_hash)
         return self.checkpoint.seconds

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polymargin.storage._arrays import put_labels
-from polymargin.storage._digest import data_hash
 from polymargin.storage._fits import write_fit
 from polymargin.storage._parameters import encode_parameters
 
@@ -69,9 +68,12 @@ class CheckpointWriter:
     """Writes what the fit of an estimator has reached; a disk that is full does not end the fit."""
 
     def __init__(
-        self, options: Checkpoint, estimator: Any, problem: "Problem", X: Any, y: Any, spent: float
+        self, options: Checkpoint, estimator: Any, problem: "Problem", digest: str, spent: float
     ) -> None:
-        """What cannot be written is refused here; `spent` are the seconds of fits before."""
+        """What cannot be written is refused here.
+
+        `digest` is that of the rows, `spent` are the seconds of fits before.
+        """
         self._path = Path(options.path)
         if self._path.is_dir() or not self._path.absolute().parent.is_dir():
             raise ValueError(f"checkpoint: {self._path} is no place for a file")
@@ -80,7 +82,7 @@ class CheckpointWriter:
         self._parameters = estimator.get_params(deep=False)
         encode_parameters(self._estimator, self._parameters)
         put_labels(problem.classes)
-        self._data_hash = data_hash(X, y)
+        self._data_hash = digest
         self._spent = spent
         self._start = self._written = time.monotonic()
 

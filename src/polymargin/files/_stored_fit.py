@@ -119,7 +119,7 @@ class StoredFit:
         made: Estimator = ESTIMATORS[self.estimator](**self.parameters)
         return self.resume_into(made)
 
-    def resume_into(self, estimator: Estimator) -> Estimator:
+    def resume_into(self, estimator: Estimator, *, data_hash: str | None = None) -> Estimator:
         """Let the next `fit` of an estimator start from here.
 
         It has to be given the same rows, labels and set of rows of positive weight; with others
@@ -130,6 +130,9 @@ class StoredFit:
         ----------
         estimator : LinearSVM or KernelSVM
             Of the same machine. `C` and the like may differ.
+        data_hash : str, default=None
+            Digest of the rows that `fit` will be given, where it is known: it goes into the next
+            checkpoints, and is not computed once more.
 
         Returns
         -------
@@ -146,7 +149,7 @@ class StoredFit:
             raise ValueError(
                 f"the checkpoint is of machine {self.machine!r}; it cannot go on in {machine!r}"
             )
-        past = Past(self.seconds, self.epochs, self.history)
+        past = Past(self.seconds, self.epochs, self.history, data_hash)
         estimator._dual_state = replace(self.state, past=past)
         return estimator
 
@@ -287,6 +290,7 @@ def resume(
             f"{os.fspath(file)}: {difference} is not that of the checkpoint; pass what the fit "
             "was begun with"
         )
+    fit.resume_into(estimator, data_hash=fit.data_hash)  # which is that of these rows
     estimator.fit(X, y, sample_weight)
     return estimator
 
