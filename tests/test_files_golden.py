@@ -2,13 +2,13 @@
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from polymargin.files import load, read_checkpoint, read_info
+from polymargin.readers import Columns
 
 FOLDER = Path(__file__).parent / "golden"
 FILES = sorted(path for path in FOLDER.glob("*.safetensors") if "checkpoint" not in path.name)
@@ -21,7 +21,7 @@ def rows_of(stored: dict[str, Any]) -> Any:
         return np.array(stored["rows"], stored["dtype"])
     kinds = [float if isinstance(values[0], float) else object for values in stored["columns"]]
     values = [np.array(v, kind) for v, kind in zip(stored["columns"], kinds, strict=True)]
-    return SimpleNamespace(names=tuple(stored["names"]), values=tuple(values))
+    return Columns(tuple(stored["names"]), tuple(values), stored.get("kinds", {}))
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda path: path.stem)

@@ -118,7 +118,7 @@ def test_another_kind_starts_again() -> None:
 
 
 def test_too_wide_for_an_array_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("polymargin.preprocessing._DENSE_BYTES", 100)
+    monkeypatch.setattr("polymargin.preprocessing._scaler._DENSE_BYTES", 100)
     X = sparse.csr_array(np.arange(1.0, 41.0).reshape(8, 5))
     with pytest.raises(ValueError, match="use 'maxabs'"):
         Scaler("standard").fit(X).transform(X)

@@ -273,7 +273,7 @@ class TestArrow:
         file = store({"a": [1, 2], "b": ["1", "2.5"], "y": [0, 1]})
         table = read(file, kinds={"a": "category", "b": "number"})
         assert cells(table) == {"a": ["1", "2"], "b": [1.0, 2.5]}
-        with pytest.raises(DataError, match="row 1, column 'b': 'x' is not a number"):
+        with pytest.raises(DataError, match="row 1: 'x' in column 'b' is not a number"):
             read(store({"b": ["x"], "y": [0]}), kinds={"b": "number"})
 
     def test_what_is_refused(self, store: Any) -> None:

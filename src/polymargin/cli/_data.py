@@ -11,7 +11,7 @@ from polymargin._sklearn import InvalidParameterError
 from polymargin.cli._exit import is_refusal
 from polymargin.cli._option_sets import Reading
 from polymargin.errors import DataError
-from polymargin.readers import Table, read
+from polymargin.readers import Columns, Table, read
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,7 +20,19 @@ if TYPE_CHECKING:
 def read_rows(path: Path, reading: Reading) -> Table:
     """All rows, which need labels."""
     with opening(path):
-        return labelled(read(path, **reading.options), path)
+        table = labelled(read(path, **reading.options), path)
+    check_columns(table, reading, path)
+    return table
+
+
+def check_columns(table: Table, reading: Reading, path: Path) -> None:
+    """Kinds of columns need columns."""
+    if reading.kinds and not isinstance(table.X, Columns):
+        raise DataError(
+            f"--column is for tables, and this is a file of format {table.reading['format']}; "
+            "--format reads it as something else",
+            path=str(path),
+        )
 
 
 def read_to_train(path: Path, reading: Reading) -> Table:
@@ -28,6 +40,10 @@ def read_to_train(path: Path, reading: Reading) -> Table:
     table = read_rows(path, reading)
     assert table.y is not None
     check_classes(np.unique(table.y), path)
+    if not isinstance(table.X, Columns | list) and table.X.shape[1] == 0:
+        raise DataError(
+            "there are labels and no features: a row needs numbers beside its label", path=str(path)
+        )
     return table
 
 
@@ -41,9 +57,14 @@ def labelled(table: Table, path: Path) -> Table:
 def check_classes(classes: "NDArray[Any]", path: Path) -> None:
     """There is nothing to learn from one class, nor classes to learn from measurements."""
     if classes.dtype.kind == "f":
+        fractions = classes[classes != np.floor(classes)]
+        what = (
+            f"numbers such as {fractions[0]:g}, as if to be measured"
+            if len(fractions)
+            else f"whole numbers such as {classes[-1]:g}, too large to be told apart"
+        )
         raise DataError(
-            f"the labels are numbers such as {classes[classes != np.floor(classes)][0]:g}, as if "
-            "to be measured; name their column with --label, or take them as words with "
+            f"the labels are {what}; name their column with --label, or take them as words with "
             "--label-kind string",
             path=str(path),
         )

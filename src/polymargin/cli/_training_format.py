@@ -77,9 +77,7 @@ class TrainingFormat:
 def format_of_table(table: Table) -> TrainingFormat:
     """That of a file that was just read."""
     options = dict(table.reading)
-    if isinstance(table.X, Columns):
-        options["kinds"] = table.X.kinds
-    elif not isinstance(table.X, list):
+    if not isinstance(table.X, Columns | list):
         options["n_features"] = table.X.shape[1]
     return TrainingFormat(options)
 
@@ -90,7 +88,8 @@ def format_of_model(
     """That of the training file of a model."""
     options: dict[str, Any] = dict(info.reading or {})
     if steps and isinstance(steps[0][1], ColumnEncoder):
-        options["kinds"] = steps[0][1].kinds
+        told = options.get("kinds", {})
+        options["kinds"] = {name: told.get(name, kind) for name, kind in steps[0][1].kinds.items()}
     elif not steps or not hasattr(steps[0][1], "analyzer"):
         options["n_features"] = (steps[0][1] if steps else model).n_features_in_
     return TrainingFormat(options, file_format)

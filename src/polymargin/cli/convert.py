@@ -31,6 +31,7 @@ _SUFFIXES = {
     ".libsvm": "svmlight",
     ".npz": "npz",
 }
+_SHOWN = 100  # names of features
 _MODELS = ("safetensors", "liblinear", "onnx")
 
 
@@ -125,7 +126,7 @@ def _convert_model(source: Path, found: str, target: Path, wanted: str, encoded:
     if steps and not hasattr(steps[0][1], "n_features_in_"):
         if encoded:
             model = assemble(steps[1:], svm)
-        elif wanted != "safetensors" and not getattr(steps[0][1], "is_plain", False):
+        elif wanted != "safetensors" and not getattr(steps[0][1], "is_numeric", False):
             raise typer.BadParameter(
                 f"{wanted} cannot hold what makes numbers of the rows ({type(steps[0][1]).__name__}"
                 "); --encoded leaves it out",
@@ -161,6 +162,8 @@ def _convert_data(source: Path, target: Path, wanted: str, reading: Reading) -> 
         check_missing(table, source, "fill it in")
         encoder = ColumnEncoder()
         X = encoder.fit_transform(X)
-        note("features: " + ", ".join(encoder.feature_names_out_))
+        names = encoder.feature_names_out_.tolist()
+        more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
+        note("features: " + ", ".join(names[:_SHOWN]) + more)
     with writing(target), concerning(source):
         (write_svmlight if wanted == "svmlight" else write_npz)(X, y, target)

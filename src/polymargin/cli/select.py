@@ -90,7 +90,7 @@ def select(
     table = read_to_train(data, reading)
     steps, X = fit_features(features, table, data)
     if not quiet:
-        announce(table, X)
+        announce(table, X, reading)
     with shown_warnings():
         search = nested_grid_search(
             svm,

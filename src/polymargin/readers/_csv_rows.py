@@ -95,7 +95,7 @@ class CsvRows:
 
 def _could_be_data(names: list[str]) -> bool:
     """Whether all cells but one, which may be a label, are numbers."""
-    _, wrong, _ = to_numbers(names)
+    _, wrong = to_numbers(names)
     if wrong is None:
         return True
     return len(names) > 1 and to_numbers(names[:wrong] + names[wrong + 1 :])[1] is None
