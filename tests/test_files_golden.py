@@ -19,9 +19,19 @@ def rows_of(stored: dict[str, Any]) -> Any:
         return stored["texts"]
     if "rows" in stored:
         return np.array(stored["rows"], stored["dtype"])
-    kinds = [float if isinstance(values[0], float) else object for values in stored["columns"]]
-    values = [np.array(v, kind) for v, kind in zip(stored["columns"], kinds, strict=True)]
-    return Columns(tuple(stored["names"]), tuple(values), stored.get("kinds", {}))
+    kinds = stored.get("kinds", {})
+    values = [
+        np.array(
+            column,
+            "datetime64[s]"
+            if kinds.get(name) == "date"
+            else float
+            if isinstance(column[0], float)
+            else object,
+        )
+        for name, column in zip(stored["names"], stored["columns"], strict=True)
+    ]
+    return Columns(tuple(stored["names"]), tuple(values), kinds)
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda path: path.stem)

@@ -129,7 +129,7 @@ class TestKinds:
         assert read(other, **reading, extra="ignore").X.names == ("a",)
 
     def test_all_missing_columns_are_named(self, table: Any) -> None:
-        with pytest.raises(DataError, match="there is no columns 'b', 'c'; the columns are"):
+        with pytest.raises(DataError, match="there are no columns 'b', 'c'; the columns are"):
             read(table(a=["1"]), kinds={"a": "number", "b": "number", "c": "category"})
 
     def test_labels_are_not_taken_from_a_column_of_texts(self, tmp_path: Path) -> None:

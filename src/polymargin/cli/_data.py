@@ -40,11 +40,17 @@ def read_to_train(path: Path, reading: Reading) -> Table:
     table = read_rows(path, reading)
     assert table.y is not None
     check_classes(np.unique(table.y), path)
-    if not isinstance(table.X, Columns | list) and table.X.shape[1] == 0:
+    if not isinstance(table.X, Columns | list):
+        check_width(table.X.shape[1], path)
+    return table
+
+
+def check_width(n_features: int | None, path: Path) -> None:
+    """There is nothing to learn from labels alone."""
+    if n_features == 0:
         raise DataError(
             "there are labels and no features: a row needs numbers beside its label", path=str(path)
         )
-    return table
 
 
 def labelled(table: Table, path: Path) -> Table:

@@ -15,6 +15,7 @@ from polymargin.cli._data import (
     check_classes,
     check_columns,
     check_missing,
+    check_width,
     concerning,
     labelled,
     opening,
@@ -133,6 +134,7 @@ def _outline(
     if outline.classes is None:
         raise DataError("there are no labels", path=str(path))
     check_classes(outline.classes, path)
+    check_width(outline.n_features, path)
     if not quiet:
         note(f"{outline.n_rows:,} rows, {len(outline.classes)} classes")
         if "kinds" in outline.reading:

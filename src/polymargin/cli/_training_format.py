@@ -14,6 +14,7 @@ from polymargin.readers import Columns, Table, format_by_name, read, read_batche
 
 # Files of a family say the same in other words.
 _FAMILIES = (("csv", "tsv", "parquet", "arrow"), ("svmlight", "npz"))
+_SHOWN = 8  # names of columns
 _FOUND = (",", ";", "\t")  # delimiters that are told from the file itself
 _OF_ALL_FORMATS = ("kinds", "label", "label_kind", "n_features")
 
@@ -33,17 +34,19 @@ class TrainingFormat:
         with opening(path):
             options = self._options(path) | {"n_jobs": jobs}
             table = labelled(read(path, **options), path)
-        self._tell_ignored(table.ignored_entries)
+        self._tell_ignored(table.ignored_entries, table.ignored_columns)
         return table
 
     def batches(self, path: Path, jobs: int, **more: Any) -> Iterator[Table]:
         """The rows, some at a time."""
         ignored = 0
+        columns: tuple[str, ...] = ()
         with opening(path):
             for table in read_batches(path, **self._options(path) | {"n_jobs": jobs} | more):
                 ignored += table.ignored_entries
+                columns = table.ignored_columns
                 yield table
-        self._tell_ignored(ignored)
+        self._tell_ignored(ignored, columns)
 
     def _options(self, path: Path) -> dict[str, Any]:
         return {**self._in_format(path), "extra": "ignore"}
@@ -65,8 +68,11 @@ class TrainingFormat:
         kept = {name: self.options[name] for name in _OF_ALL_FORMATS if name in self.options}
         return kept | {"format": own}
 
-    def _tell_ignored(self, n_ignored: int) -> None:
+    def _tell_ignored(self, n_ignored: int, columns: tuple[str, ...]) -> None:
         """Values of features that the model has never seen are not dropped in silence."""
+        if columns:
+            listed = ", ".join(map(repr, columns[:_SHOWN])) + (", …" * (len(columns) > _SHOWN))
+            warn(f"the model knows nothing of these columns, which were ignored: {listed}")
         if n_ignored:
             warn(
                 f"{n_ignored:,} value(s) belong to features beyond the "
@@ -89,7 +95,9 @@ def format_of_model(
     options: dict[str, Any] = dict(info.reading or {})
     if steps and isinstance(steps[0][1], ColumnEncoder):
         told = options.get("kinds", {})
-        options["kinds"] = {name: told.get(name, kind) for name, kind in steps[0][1].kinds.items()}
+        kinds = {name: told.get(name, kind) for name, kind in steps[0][1].kinds.items()}
+        left_out = {name: "drop" for name, kind in told.items() if kind == "drop"}
+        options["kinds"] = left_out | kinds
     elif not steps or not hasattr(steps[0][1], "analyzer"):
         options["n_features"] = (steps[0][1] if steps else model).n_features_in_
     return TrainingFormat(options, file_format)

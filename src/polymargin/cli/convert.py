@@ -128,8 +128,9 @@ def _convert_model(source: Path, found: str, target: Path, wanted: str, encoded:
             model = assemble(steps[1:], svm)
         elif wanted != "safetensors" and not getattr(steps[0][1], "is_numeric", False):
             raise typer.BadParameter(
-                f"{wanted} cannot hold what makes numbers of the rows ({type(steps[0][1]).__name__}"
-                "); --encoded leaves it out",
+                f"{wanted} cannot hold what makes numbers of {_not_numbers(steps[0][1])}; "
+                "--encoded leaves it out, and whoever uses the file makes them as the first step "
+                "of the model does",
                 param_hint="--to",
             )
     with writing(target):
@@ -139,6 +140,16 @@ def _convert_model(source: Path, found: str, target: Path, wanted: str, encoded:
             save_liblinear(model, target)
         else:
             save(model, target, **about)
+
+
+def _not_numbers(step: Any) -> str:
+    """What a step takes beside numbers."""
+    kinds: dict[str, str] = getattr(step, "kinds", {})
+    names = [name for name, kind in kinds.items() if kind != "number"]
+    if names:
+        shown = ", ".join(names[:_SHOWN])
+        return f"the {'column' if len(names) == 1 else 'columns'} {shown}"
+    return "missing cells" if kinds else "texts"
 
 
 def _convert_data(source: Path, target: Path, wanted: str, reading: Reading) -> None:

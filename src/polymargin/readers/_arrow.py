@@ -15,6 +15,7 @@ from polymargin.readers._columns import (
     features_among,
     find_label,
     first_missing,
+    ignored_among,
     join_tables,
     keep_columns,
     kept_among,
@@ -221,7 +222,8 @@ class _Reader:
         places = [self._names.index(name) + 1 for name in columns.names]
         rows = np.arange(first_row + 1, first_row + 1 + columns.n_rows)
         missing = first_missing(columns, places, rows)
-        return Table(columns, table.y, self.reading(kinds), None, missing)
+        ignored = ignored_among(self._names, self._label, self._options)
+        return Table(columns, table.y, self.reading(kinds), None, missing, ignored_columns=ignored)
 
     def _numbers(self, column: Any, j: int) -> NDArray[np.float64]:
         numbers = np.array(

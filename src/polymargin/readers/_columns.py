@@ -17,6 +17,7 @@ __all__ = [
     "features_among",
     "find_label",
     "first_missing",
+    "ignored_among",
     "join_tables",
     "keep_columns",
     "kept_among",
@@ -51,9 +52,9 @@ def check_names(names: Sequence[str], options: Options, path: str) -> None:
         if name not in known and not (kind == "drop" and options.extra == "ignore")
     ]
     if absent:
-        noun = "column" if len(absent) == 1 else "columns"
+        are_none = "is no column" if len(absent) == 1 else "are no columns"
         raise DataError(
-            f"there is no {noun} {list_names(absent)}; the columns are {list_names(names)}",
+            f"there {are_none} {list_names(absent)}; the columns are {list_names(names)}",
             path=path,
         )
 
@@ -114,6 +115,13 @@ def features_among(
         for j, name in enumerate(names)
         if j != label and is_known(name) and kinds.get(name) != "drop"
     ]
+
+
+def ignored_among(names: Sequence[str], label: int | None, options: Options) -> tuple[str, ...]:
+    """Columns of which `kinds` says nothing, where these are left out."""
+    if not options.kinds or options.extra != "ignore":
+        return ()
+    return tuple(n for j, n in enumerate(names) if j != label and n not in options.kinds)
 
 
 def kept_among(kinds: Mapping[str, str]) -> dict[str, str]:

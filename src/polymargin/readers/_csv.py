@@ -14,6 +14,7 @@ from polymargin.readers._columns import (
     features_among,
     find_label,
     first_missing,
+    ignored_among,
     join_tables,
     keep_columns,
     kept_among,
@@ -185,7 +186,8 @@ class _Reader:
         places = [self.names.index(name) + 1 for name in columns.names]
         reading = self.reading(kinds, None if y is None else label_kind_of(y))
         missing = first_missing(columns, places, table.lines)
-        return Table(columns, y, reading, table.lines, missing)
+        ignored = ignored_among(self.names, self.label, self.options)
+        return Table(columns, y, reading, table.lines, missing, ignored_columns=ignored)
 
     def _labels(
         self, cells: tuple[str, ...], lines: NDArray[np.int64], keep: bool

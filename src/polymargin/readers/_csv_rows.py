@@ -13,6 +13,7 @@ from polymargin.readers._source import Source
 __all__ = ["CsvRows"]
 
 CHUNK_CELLS = 1 << 21
+LONGEST_CELL = 1 << 24  # characters
 _DELIMITERS = (",", ";", "\t")
 
 
@@ -43,10 +44,13 @@ class CsvRows:
         """Rows with the line they start on."""
         while True:
             line = self._csv.line_num + 1
+            limit = csv.field_size_limit(LONGEST_CELL)  # of all who use the module
             try:
                 cells = next(self._csv, None)
             except csv.Error as error:
                 raise self.error(line, _explain(error)) from error
+            finally:
+                csv.field_size_limit(limit)
             if cells is None:
                 return
             if len(cells) > MOST_COLUMNS:
@@ -110,7 +114,7 @@ def _explain(error: csv.Error) -> str:
     text = str(error)
     if "field limit" in text or "unexpected end of data" in text:
         return (
-            f"a cell is longer than {csv.field_size_limit()} characters or its quote is never "
+            f"a cell is longer than {LONGEST_CELL} characters or its quote is never "
             "closed; close it"
         )
     if "expected after" in text:

@@ -11,7 +11,7 @@ __all__ = ["Columns", "MissingCell", "Scan", "Table"]
 
 
 class MissingCell(NamedTuple):
-    """An empty cell of a column of numbers."""
+    """An empty cell of a column of numbers or dates."""
 
     line: int  # of the file, or the row in files without lines, counted from 1
     column: int  # counted from 1
@@ -77,9 +77,11 @@ class Table:
     lines : ndarray of shape (n,) or None
         The line of the file on which each row starts, where there are lines.
     first_missing : MissingCell or None
-        The first empty cell in a column of numbers, which is NaN in `X`.
+        The first empty cell in a column of numbers or dates, which is NaN or NaT in `X`.
     ignored_entries : int
         Entries of a svmlight file left out because of ``extra="ignore"``.
+    ignored_columns : tuple of str
+        Columns left out because of ``extra="ignore"``.
     """
 
     X: Any
@@ -88,6 +90,7 @@ class Table:
     lines: "NDArray[np.int64] | None" = None
     first_missing: MissingCell | None = None
     ignored_entries: int = 0
+    ignored_columns: tuple[str, ...] = ()
 
     @property
     def n_rows(self) -> int:
