@@ -144,8 +144,7 @@ def test_tables_as_in_python(tmp_path: Path, columns: tuple[Columns, Any], endin
     model = tmp_path / "m.safetensors"
     done("train", data, "--missing", "mean", "--scale", "standard", "-o", model)
     steps = [
-        ("columns", ColumnEncoder("mean")),
-        ("scaler", Scaler("standard")),
+        ("columns", ColumnEncoder("mean", scale="standard")),
         ("svm", LinearSVM(random_state=0)),
     ]
     check_against(model, other, Pipeline(steps).fit(*first), *rest)

@@ -88,11 +88,28 @@ def test_a_stream_of_a_table(tmp_path: Path) -> None:
     data.write_text("x,y,label\n" + "\n".join(rows) + "\n")
     done("train", data, "--stream", "--passes", 5, "--batch", 50, "-o", out)
     assert done("score", out, data, "--json").json["accuracy"] > 0.95
-    data.write_text("x,y,label\n" + "\n".join(f"{i},red,{i % 2}" for i in range(9)) + "\n")
-    result = run("train", data, "--stream", "-o", out)
+
+
+def test_a_stream_of_numbers_categories_and_texts(tmp_path: Path) -> None:
+    data, out = tmp_path / "a.csv", tmp_path / "m.safetensors"
+    rows = [
+        f"{10_000 + i},{('red', 'blue')[i % 2]},it is {('good', 'bad')[i % 3 == 0]} no {i},{i % 6}"
+        for i in range(300)
+    ]
+    data.write_text("price,colour,remark,label\n" + "\n".join(rows) + "\n")
+    options = ("--stream", "--batch", 50, "--hash-bits", 10)
+    summary = done("train", data, *options, "-o", out, "--json").json
+    assert summary["d"] == 1 + 2 + 1024
+    encoder = load(out).steps[0][1]
+    assert encoder.kinds_ == ("number", "category", "text:hashing")
+    assert encoder.means_[0] == pytest.approx(10_149.5)  # of all rows
+    assert done("score", out, data, "--json").json["n"] == 300
+    piped = ("train", "-", "--format", "csv", *options, "--classes", "0,1,2,3,4,5", "-o", out)
+    result = run(*piped, stdin=data.read_bytes())
     assert result.code == INPUT
-    assert "the values of categories are known only when all rows are" in result.err
-    assert "convert the table" in result.err
+    assert "hash them with --column colour=text:hashing" in result.err
+    done(*piped, "--column", "colour=text:hashing", "-q", stdin=data.read_bytes())
+    assert load(out).steps[0][1].kinds_ == ("number", "text:hashing", "text:hashing")
 
 
 @pytest.mark.parametrize(

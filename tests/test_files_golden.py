@@ -2,13 +2,13 @@
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from polymargin.files import load, read_checkpoint, read_info
+from polymargin.readers import Columns
 
 FOLDER = Path(__file__).parent / "golden"
 FILES = sorted(path for path in FOLDER.glob("*.safetensors") if "checkpoint" not in path.name)
@@ -19,9 +19,19 @@ def rows_of(stored: dict[str, Any]) -> Any:
         return stored["texts"]
     if "rows" in stored:
         return np.array(stored["rows"], stored["dtype"])
-    kinds = [float if isinstance(values[0], float) else object for values in stored["columns"]]
-    values = [np.array(v, kind) for v, kind in zip(stored["columns"], kinds, strict=True)]
-    return SimpleNamespace(names=tuple(stored["names"]), values=tuple(values))
+    kinds = stored.get("kinds", {})
+    values = [
+        np.array(
+            column,
+            "datetime64[s]"
+            if kinds.get(name) == "date"
+            else float
+            if isinstance(column[0], float)
+            else object,
+        )
+        for name, column in zip(stored["names"], stored["columns"], strict=True)
+    ]
+    return Columns(tuple(stored["names"]), tuple(values), kinds)
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda path: path.stem)

@@ -2,7 +2,6 @@
 
 import pickle
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -28,6 +27,7 @@ from sklearn.preprocessing import (
 from polymargin import KernelSVM, LinearSVM
 from polymargin.files import load, read_info, save
 from polymargin.preprocessing import ColumnEncoder, Scaler
+from polymargin.readers import Columns
 
 TEXTS = ["the cat sat", "a dog ran", "Der Löwe schlief", "cats and dogs", "ran the dog", "löwe"] * 3
 TOPICS = ["cat", "dog", "löwe", "cat", "dog", "löwe"] * 3
@@ -122,7 +122,7 @@ def test_hashing_then_tfidf(file: Path) -> None:
 def test_columns(file: Path) -> None:
     size = np.array([1.0, 2.0, np.nan, 4.0, 5.0, 6.0])
     colour = np.array(["red", "größe", "red", None, "blue", ""], dtype=object)
-    columns = SimpleNamespace(names=("size", "=colour"), values=(size, colour))
+    columns = Columns(("size", "=colour"), (size, colour))
     y = np.array([0, 1, 0, 1, 1, 0])
     encoder = ColumnEncoder(missing="mean")
     model = make_pipeline(encoder, Scaler(), LinearSVM(tol=0.1, random_state=0)).fit(columns, y)

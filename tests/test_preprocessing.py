@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy import sparse
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -118,7 +119,7 @@ def test_another_kind_starts_again() -> None:
 
 
 def test_too_wide_for_an_array_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("polymargin.preprocessing._DENSE_BYTES", 100)
+    monkeypatch.setattr("polymargin.preprocessing._scaler._DENSE_BYTES", 100)
     X = sparse.csr_array(np.arange(1.0, 41.0).reshape(8, 5))
     with pytest.raises(ValueError, match="use 'maxabs'"):
         Scaler("standard").fit(X).transform(X)
@@ -146,6 +147,156 @@ def test_unknown_and_missing_values_are_zero() -> None:
     encoder = ColumnEncoder().fit(columns(colour=["red", "blue"]))
     encoded = encoder.transform(columns(colour=["green", None, "blue"]))
     np.testing.assert_array_equal(encoded, [[0, 0], [0, 0], [1, 0]])
+
+
+def words(*values: Any) -> Any:
+    return np.array(values, dtype=object)
+
+
+TEXTS = words("one dog ran", "two dogs sat down", None, "one cat sat")
+
+
+def test_texts_beside_numbers_are_tfidf_features() -> None:
+    table = Columns(("price", "remark"), (np.arange(4.0), TEXTS), {"remark": "text"})
+    encoder = ColumnEncoder(ngram_range=(1, 2)).fit(table)
+    encoded = encoder.transform(table)
+    assert isinstance(encoded, sparse.csr_array)
+    expected = TfidfVectorizer(sublinear_tf=True, ngram_range=(1, 2)).fit(
+        ["" if text is None else text for text in TEXTS]
+    )
+    assert encoder.n_features_out_ == 1 + len(expected.vocabulary_) == encoded.shape[1]
+    names = ["price", *(f"remark:{term}" for term in expected.get_feature_names_out())]
+    assert encoder.get_feature_names_out().tolist() == names
+    np.testing.assert_array_equal(encoded[:, [0]].toarray().ravel(), np.arange(4.0))
+    np.testing.assert_array_equal(
+        encoded[:, 1:].toarray(), expected.transform([text or "" for text in TEXTS]).toarray()
+    )
+    assert encoder.kinds == {"price": "number", "remark": "text"}
+
+
+def test_texts_can_be_hashed_one_by_one() -> None:
+    kinds = {"one": "text:hashing", "other": "text"}
+    table = Columns(("one", "other"), (TEXTS, TEXTS), kinds)
+    encoder = ColumnEncoder(hash_bits=4).fit(table)
+    assert encoder.kinds_ == ("text:hashing", "text:tfidf")
+    assert encoder.transform(table).shape == (4, encoder.n_features_out_)
+    assert encoder.feature_names_out_[:2].tolist() == ["one#0", "one#1"]
+
+
+def test_texts_without_words_are_named() -> None:
+    table = Columns(("marks",), (words("!", "?"),), {"marks": "text"})
+    with pytest.raises(DataError, match="the texts of column 'marks' have no words"):
+        ColumnEncoder().fit(table)
+
+
+def test_dates_are_days_and_their_parts() -> None:
+    dates = np.array(["1970-01-01", "1971-12-31", "NaT"], "datetime64[s]")
+    encoder = ColumnEncoder(missing="mean").fit(Columns(("when",), (dates,)))
+    names = encoder.feature_names_out_.tolist()
+    assert len(names) == 1 + 12 + 7
+    encoded = dict(zip(names, encoder.transform(Columns(("when",), (dates,))).T, strict=True))
+    assert encoded["when"].tolist() == [0, 729, 364.5]
+    assert encoded["when.month=1"].tolist() == [1, 0, 0]
+    assert encoded["when.month=12"].tolist() == [0, 1, 0]
+    assert encoded["when.weekday=4"].tolist() == [1, 0, 0]  # a Thursday
+    assert encoded["when.weekday=5"].tolist() == [0, 1, 0]
+    with pytest.raises(DataError, match="column 'when' has 1 missing"):
+        ColumnEncoder().fit_transform(Columns(("when",), (dates,)))
+    with pytest.raises(DataError, match="column 'when' holds no dates"):
+        encoder.transform(columns(when=[1.0]))
+
+
+def test_hours_count_where_there_are_any() -> None:
+    dates = np.array(["1969-12-31T23:30", "2024-02-29T07:00"], "datetime64[s]")
+    encoder = ColumnEncoder().fit(Columns(("when",), (dates,)))
+    assert encoder.kinds_ == ("date:hours",)
+    assert encoder.kinds == {"when": "date"}
+    names = encoder.feature_names_out_.tolist()
+    encoded = dict(zip(names, encoder.transform(Columns(("when",), (dates,))).T, strict=True))
+    assert encoded["when"][0] == pytest.approx(-0.5 / 24)
+    marked = [name for name in names[1:] if encoded[name][0]]
+    assert marked == ["when.month=12", "when.weekday=3", "when.hour=23"]
+    assert [name for name in names[1:] if encoded[name][1]][-1] == "when.hour=7"
+
+
+@pytest.mark.parametrize("kind", PEERS)
+def test_only_numbers_and_days_are_scaled(kind: str) -> None:
+    price = np.array([10_000.0, 20_000.0, np.nan, 60_000.0])
+    dates = np.array(["2024-01-01", "2024-05-01", "2024-09-01", "2024-12-31"], "datetime64[s]")
+    table = Columns(
+        ("price", "colour", "when", "remark"),
+        (price, words("red", "blue", "red", None), dates, TEXTS),
+        {"remark": "text"},
+    )
+    plain = ColumnEncoder(missing="mean").fit_transform(table).toarray()
+    scaled = ColumnEncoder(missing="mean", scale=kind).fit_transform(table).toarray()
+    measured = [0, 3]
+    known = ~np.isnan(price)
+    expected = PEERS[kind]().fit(plain[known][:, measured])
+    np.testing.assert_allclose(
+        scaled[known][:, 0], expected.transform(plain[:, measured])[known][:, 0], rtol=1e-9
+    )
+    by_days = PEERS[kind]().fit_transform(plain[:, [3]])
+    np.testing.assert_allclose(scaled[:, [3]], by_days, rtol=1e-9)
+    others = [j for j in range(plain.shape[1]) if j not in measured]
+    np.testing.assert_array_equal(scaled[:, others], plain[:, others])
+
+
+def test_columns_in_parts_are_learnt_like_all_at_once() -> None:
+    random = np.random.default_rng(0)
+    n = 90
+    dates = np.datetime64("2024-01-01") + random.integers(0, 400, n).astype("timedelta64[D]")
+    values = (
+        random.normal(1e5, 3, n),
+        random.choice(["a", "b", "c"], n).astype(object),
+        dates.astype("datetime64[s]"),
+        np.array([f"word {i}" for i in range(n)], dtype=object),
+    )
+    names, kinds = ("x", "c", "d", "t"), {"t": "text:hashing"}
+    whole = Columns(names, values, kinds)
+    options: dict[str, Any] = {"scale": "standard", "hash_bits": 5}
+    in_parts = ColumnEncoder(**options)
+    for first in range(0, n, 20):
+        part = tuple(column[first : first + 20] for column in values)
+        in_parts.partial_fit(Columns(names, part, kinds))
+    expected = ColumnEncoder(**options).fit(whole).transform(whole)
+    np.testing.assert_allclose(in_parts.transform(whole).toarray(), expected.toarray(), atol=1e-9)
+    with pytest.raises(ValueError, match="the columns are"):
+        in_parts.partial_fit(columns(x=[1.0]))
+    with pytest.raises(ValueError, match="tf-idf of column 't' needs all rows at once"):
+        ColumnEncoder().partial_fit(Columns(names, values, {"t": "text"}))
+    assert in_parts.fit(columns(x=[1.0, 3.0])).names_ == ("x",)
+
+
+def test_wide_categories_are_sparse() -> None:
+    values = np.array([f"w{i}" for i in range(5000)] * 2, dtype=object)
+    table = Columns(("size", "word"), (np.arange(10_000.0), values))
+    encoded = ColumnEncoder().fit_transform(table)
+    assert isinstance(encoded, sparse.csr_array)
+    assert encoded.shape == (10_000, 5001)
+    assert encoded.nnz < 20_001
+    other = ColumnEncoder().fit(table).transform(columns(size=[3.0, 4.0], word=["w7", "new"]))
+    assert other.toarray()[:, 1:].sum(axis=1).tolist() == [1, 0]
+
+
+def test_too_many_values_are_told_with_their_column(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("polymargin.preprocessing._encoder._MOST_VALUES", 2)
+    with pytest.raises(DataError, match="column 'c' has more than 2 values, too many"):
+        ColumnEncoder().fit(columns(c=["x", "y", "z"]))
+
+
+def test_values_that_were_never_seen_are_told() -> None:
+    encoder = ColumnEncoder().fit(columns(colour=["red", "blue"]))
+    with pytest.warns(UserWarning, match="no value of column 'colour' was in the training file"):
+        encoder.transform(columns(colour=["green", "yellow"]))
+
+
+def test_columns_that_cannot_be_scaled_are_named() -> None:
+    with pytest.raises(ValueError, match="column 'b' cannot be scaled in float64"):
+        ColumnEncoder(scale="minmax").fit(columns(a=[1, 2], b=[-1.7e308, 1.7e308]))
+    empty = Columns(("a",), (np.full(3, np.nan),))
+    encoded = ColumnEncoder(missing="mean", scale="standard").fit_transform(empty)
+    assert encoded.tolist() == [[0.0]] * 3
 
 
 def test_missing_columns_are_named() -> None:

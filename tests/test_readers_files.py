@@ -102,7 +102,7 @@ class TestFormats:
             ("a.tsv", "a\ty\n1\t2\n", "tsv"),
             ("a.tsv", "1\t2\n3\t4\n", "tsv"),
             ("a.tsv", "7\tsome words\n3\tmore\n", "text"),
-            ("a.tsv", "label\ttext\nx\tmore\n", "tsv"),
+            ("a.tsv", "label\ttext\nx\tmore\n", "text"),
             ("a.txt", "# comment\n\n1 1:1 2:1 # c\n", "svmlight"),
             ("a", "1:1 2:1\n2:1\n", "svmlight"),
             ("a", "3\n1 2:1\n2\n", "svmlight"),

@@ -1,5 +1,6 @@
 """Texts, CSV, TSV, Parquet, Arrow and NPZ."""
 
+import csv
 import io
 import math
 import subprocess
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_array, csc_array, csr_array, save_npz
 
 from polymargin.errors import DataError
-from polymargin.readers import _csv, read, read_batches, read_lines, scan
+from polymargin.readers import _csv, _csv_rows, read, read_batches, read_lines, scan
 
 
 @pytest.fixture
@@ -164,10 +165,23 @@ class TestCsv:
             ("a,y\n" + "x" * 200_000 + ",1\n", 2, "longer than"),
         ],
     )
-    def test_errors(self, write: Any, text: str, line: int | None, message: str) -> None:
+    def test_errors(
+        self,
+        write: Any,
+        text: str,
+        line: int | None,
+        message: str,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        monkeypatch.setattr(_csv_rows, "LONGEST_CELL", 150_000)
         with pytest.raises(DataError, match=message) as caught:
             read(write(text))
         assert caught.value.line == line
+
+    def test_long_cells(self, write: Any) -> None:
+        text = "word " * 40_000
+        assert read(write(f"a,y\n{text},1\n")).X.values[0][0] == text.strip()
+        assert csv.field_size_limit() == 131_072
 
     def test_a_category_that_shows_late(self, write: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(_csv, "CHUNK_ROWS", 2)
@@ -208,8 +222,6 @@ class TestCsv:
         )
     )
     def test_round_trip(self, tmp_path_factory: pytest.TempPathFactory, rows: Any) -> None:
-        import csv
-
         file = tmp_path_factory.getbasetemp() / "random.csv"
         with file.open("w", newline="", encoding="utf-8") as out:
             writer = csv.writer(out, lineterminator="\n")
@@ -273,7 +285,7 @@ class TestArrow:
         file = store({"a": [1, 2], "b": ["1", "2.5"], "y": [0, 1]})
         table = read(file, kinds={"a": "category", "b": "number"})
         assert cells(table) == {"a": ["1", "2"], "b": [1.0, 2.5]}
-        with pytest.raises(DataError, match="row 1, column 'b': 'x' is not a number"):
+        with pytest.raises(DataError, match="row 1: 'x' in column 'b' is not a number"):
             read(store({"b": ["x"], "y": [0]}), kinds={"b": "number"})
 
     def test_what_is_refused(self, store: Any) -> None:

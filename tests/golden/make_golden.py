@@ -6,7 +6,6 @@ never written again.
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from sklearn.preprocessing import MinMaxScaler, Normalizer, StandardScaler
 from polymargin import Bisection, KernelSVM, LinearSVM
 from polymargin.files import StoredFit, data_hash, save, write_checkpoint
 from polymargin.preprocessing import ColumnEncoder, Scaler
+from polymargin.readers import Columns
 from polymargin.storage import FORMAT
 
 FOLDER = Path(__file__).parent
@@ -32,9 +32,20 @@ def golden_models() -> dict[str, tuple[Any, Any]]:
     X, y = X[::5] - 3.0, y[::5]
     names = np.array(["setosa", "versicolor", "virginica"])
     few = X * (np.abs(X) > 1.5)
-    columns = SimpleNamespace(
-        names=("size", "colour"),
-        values=(X[:, 0], np.array(["red", "grün", None] * 10, dtype=object)),
+    columns = Columns(
+        ("size", "colour"), (X[:, 0], np.array(["red", "grün", None] * 10, dtype=object))
+    )
+    every_kind = Columns(
+        ("size", "colour", "day", "time", "remark", "note"),
+        (
+            1e4 * X[:, 0],
+            np.array(["red", "grün", None] * 10, dtype=object),
+            np.arange(0, 3000, 100).astype("datetime64[D]").astype("datetime64[s]"),
+            np.arange(0, 300_000, 10_000).astype("datetime64[s]"),
+            np.array(TEXTS * 3, dtype=object),
+            np.array(TEXTS[::-1] * 3, dtype=object),
+        ),
+        {"remark": "text", "note": "text:hashing"},
     )
     options: dict[str, Any] = {"tol": 1e-4, "random_state": 0}
     stream = LinearSVM("llw", C=0.1, random_state=0)
@@ -77,6 +88,13 @@ def golden_models() -> dict[str, tuple[Any, Any]]:
         "pipeline-columns": (
             make_pipeline(ColumnEncoder(), Scaler(), LinearSVM(**options)).fit(columns, y), columns
         ),
+        "pipeline-kinds": (
+            make_pipeline(
+                ColumnEncoder("mean", "standard", hash_bits=5, ngram_range=(1, 2)),
+                LinearSVM(**options),
+            ).fit(every_kind, y),
+            every_kind,
+        ),
         "pipeline-hashing": (
             make_pipeline(
                 HashingVectorizer(n_features=32, alternate_sign=False, ngram_range=(1, 2)),
@@ -99,7 +117,11 @@ def as_json(X: Any) -> Any:
         return {"texts": X}
     if isinstance(X, np.ndarray):
         return {"dtype": X.dtype.name, "rows": X.tolist()}
-    return {"names": X.names, "columns": [values.tolist() for values in X.values]}
+    values = [v.astype(str) if v.dtype.kind == "M" else v for v in X.values]
+    columns = {"names": X.names, "columns": [v.tolist() for v in values]}
+    return (
+        columns if set(X.kinds.values()) <= {"number", "category"} else columns | {"kinds": X.kinds}
+    )
 
 
 def main() -> None:

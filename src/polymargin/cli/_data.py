@@ -12,7 +12,7 @@ from polymargin.cli._exit import is_refusal
 from polymargin.cli._model_kind import model_kind
 from polymargin.cli._option_sets import Reading
 from polymargin.errors import DataError
-from polymargin.readers import Table, read
+from polymargin.readers import Columns, Table, read
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,7 +21,19 @@ if TYPE_CHECKING:
 def read_rows(path: Path, reading: Reading) -> Table:
     """All rows, which need labels."""
     with opening(path):
-        return labelled(read(path, **reading.options), path)
+        table = labelled(read(path, **reading.options), path)
+    check_columns(table, reading, path)
+    return table
+
+
+def check_columns(table: Table, reading: Reading, path: Path) -> None:
+    """Kinds of columns need columns."""
+    if reading.kinds and not isinstance(table.X, Columns):
+        raise DataError(
+            f"--column is for tables, and this is a file of format {table.reading['format']}; "
+            "--format reads it as something else",
+            path=str(path),
+        )
 
 
 def read_to_train(path: Path, reading: Reading) -> Table:
@@ -29,7 +41,17 @@ def read_to_train(path: Path, reading: Reading) -> Table:
     table = read_rows(path, reading)
     assert table.y is not None
     check_classes(np.unique(table.y), path, table.reading)
+    if not isinstance(table.X, Columns | list):
+        check_width(table.X.shape[1], path)
     return table
+
+
+def check_width(n_features: int | None, path: Path) -> None:
+    """There is nothing to learn from labels alone."""
+    if n_features == 0:
+        raise DataError(
+            "there are labels and no features: a row needs numbers beside its label", path=str(path)
+        )
 
 
 def labelled(table: Table, path: Path) -> Table:
@@ -44,9 +66,14 @@ def check_classes(classes: "NDArray[Any]", path: Path, reading: dict[str, Any]) 
     if classes.dtype.kind == "f":
         # A column could be another one; svmlight data have their labels in one place.
         other = "name their column with --label, or " if "label" in reading else ""
+        fractions = classes[classes != np.floor(classes)]
+        what = (
+            f"numbers such as {fractions[0]:g}, as if to be measured"
+            if len(fractions)
+            else f"whole numbers such as {classes[-1]:g}, too large to be told apart"
+        )
         raise DataError(
-            f"the labels are numbers such as {classes[classes != np.floor(classes)][0]:g}, as if "
-            f"to be measured; {other}take them as words with --label-kind string",
+            f"the labels are {what}; {other}take them as words with --label-kind string",
             path=str(path),
         )
     if len(classes) == 1:

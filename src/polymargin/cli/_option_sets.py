@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from polymargin.cli import _options as o
-from polymargin.cli._parsing import parse_ngrams
+from polymargin.cli._parsing import parse_kinds, parse_ngrams
 
 _STREAMS = "Files larger than memory"
 
@@ -21,9 +21,18 @@ class Reading:
     label_kind: o.LabelKindOption = None
     header: o.HeaderOption = None
     delimiter: o.DelimiterOption = None
+    column: o.ColumnOption = None
     n_features: o.NFeaturesOption = None
     zero_based: o.ZeroBasedOption = None
     jobs: o.JobsOption = 1
+
+    def __post_init__(self) -> None:
+        parse_kinds(self.column)
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """What the user says that columns hold."""
+        return parse_kinds(self.column)
 
     @property
     def options(self) -> dict[str, Any]:
@@ -34,6 +43,7 @@ class Reading:
             "label_kind": self.label_kind,
             "header": "auto" if self.header is None else self.header,
             "delimiter": self.delimiter,
+            "kinds": self.kinds or None,
             "n_features": self.n_features,
             "zero_based": "auto" if self.zero_based is None else self.zero_based,
             "n_jobs": self.jobs,
@@ -44,7 +54,7 @@ class Reading:
 class Features:
     """How rows become numbers."""
 
-    scale: o.ScaleOption = "none"
+    scale: o.ScaleOption = "auto"
     precision: o.PrecisionOption = "float64"
     missing: o.MissingOption = "error"
     text_features: o.TextOption = "tfidf"

@@ -10,7 +10,7 @@ from polymargin.cli._parsing import check_finite, check_positive
 _MODEL, _DATA, _FEATURES = "The model", "The data", "Features"
 
 
-Scale = Literal["none", "minmax", "standard", "maxabs"]
+Scale = Literal["auto", "none", "minmax", "standard", "maxabs"]
 Precision = Literal["float64", "float32"]
 LabelKind = Literal["integer", "number", "string"]
 Format = Literal["svmlight", "csv", "tsv", "text", "npz", "parquet", "arrow"]
@@ -90,6 +90,17 @@ HeaderOption = Annotated[
 DelimiterOption = Annotated[
     str | None,
     typer.Option("--delimiter", metavar="CHAR", help="Of CSV.", rich_help_panel=_DATA),
+]
+ColumnOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--column",
+        metavar="NAME=KIND",
+        help="What a column of a table holds: number, category, text, date or drop, which leaves "
+        "it out; also number:comma, date:dmy, date:mdy, text:hashing. By default told from its "
+        "cells. May be repeated.",
+        rich_help_panel=_DATA,
+    ),
 ]
 NFeaturesOption = Annotated[
     int | None,
@@ -236,7 +247,12 @@ SeedOption = Annotated[
 
 ScaleOption = Annotated[
     Scale,
-    typer.Option("--scale", help="Learnt on DATA, stored in the model.", rich_help_panel=_FEATURES),
+    typer.Option(
+        "--scale",
+        help="Of numbers: learnt on DATA, stored in the model. auto is standard for tables, else "
+        "none.",
+        rich_help_panel=_FEATURES,
+    ),
 ]
 PrecisionOption = Annotated[
     Precision,
@@ -250,7 +266,11 @@ MissingOption = Annotated[
 ]
 TextOption = Annotated[
     TextFeatures,
-    typer.Option("--text-features", help="Of label<TAB>text lines.", rich_help_panel=_FEATURES),
+    typer.Option(
+        "--text-features",
+        help="Of label<TAB>text lines and of columns of text.",
+        rich_help_panel=_FEATURES,
+    ),
 ]
 AnalyzerOption = Annotated[
     Analyzer,

@@ -21,6 +21,23 @@ def parse_ngrams(text: str) -> tuple[int, int]:
     return pair
 
 
+def parse_kinds(columns: list[str] | None) -> dict[str, str]:
+    """``NAME=KIND`` of each column; a name may contain an equals sign."""
+    kinds: dict[str, str] = {}
+    for text in columns or ():
+        from polymargin.readers import KINDS
+
+        name, equals, kind = text.rpartition("=")
+        if not equals or kind not in KINDS:
+            raise typer.BadParameter(
+                f"{text!r} is not NAME=KIND, where KIND is one of {', '.join(KINDS)}",
+                param_hint="--column",
+            )
+        if kinds.setdefault(name, kind) != kind:
+            raise typer.BadParameter(f"two kinds for {name!r}", param_hint="--column")
+    return kinds
+
+
 def parse_range(text: str, option: str) -> tuple[float, float, float]:
     """``FIRST:LAST:STEP``, of binary logarithms."""
     try:

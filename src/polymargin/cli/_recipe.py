@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline
 from polymargin._sklearn import validate_parameters
 from polymargin._wording import counted
 from polymargin.cli._data import check_missing, concerning
-from polymargin.cli._option_sets import Features, KernelOptions
+from polymargin.cli._option_sets import Features, KernelOptions, Reading
 from polymargin.cli._output.terminal import note
 from polymargin.cli._parsing import parse_gamma, parse_ngrams
 from polymargin.errors import DataError
@@ -22,6 +22,8 @@ from polymargin.readers import Columns, Table
 from polymargin.solvers import choose
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
 SVM = LinearSVM | KernelSVM
@@ -32,14 +34,26 @@ _SPARSE = 0.25  # part of the weights below which they are stored sparse
 
 def make_steps(features: Features, X: Any) -> "list[tuple[str, Any]]":
     """The transformers for what a file holds."""
-    steps: list[tuple[str, Any]] = []
     if isinstance(X, Columns):
-        steps.append(("columns", ColumnEncoder(missing=features.missing)))
-    elif isinstance(X, list):
+        return [("columns", _encoder(features))]
+    steps: list[tuple[str, Any]] = []
+    if isinstance(X, list):
         steps.append((features.text_features, _vectorizer(features)))
-    if features.scale != "none":
+    if features.scale not in ("none", "auto"):
         steps.append(("scaler", Scaler(features.scale)))
     return steps
+
+
+def _encoder(features: Features) -> ColumnEncoder:
+    """Of a table, whose columns may be of very different size."""
+    return ColumnEncoder(
+        missing=features.missing,
+        scale="standard" if features.scale == "auto" else features.scale,
+        text_features=features.text_features,
+        analyzer=features.analyzer,
+        ngram_range=parse_ngrams(features.ngrams),
+        hash_bits=features.hash_bits,
+    )
 
 
 def _vectorizer(features: Features) -> Any:
@@ -140,23 +154,43 @@ def describe_rows(X: Any, y: "NDArray[Any]") -> str:
     return f"{counted(n, 'row')}, {counted(d, 'feature')}, {classes}"
 
 
-def describe_columns(columns: Columns) -> str:
-    """What was taken for numbers and what for words: a slip in one cell shows here."""
-    words = [
-        f"{name} ({len({value for value in values if value is not None})})"
-        for name, values in zip(columns.names, columns.values, strict=True)
-        if values.dtype == object
-    ]
-    n_numbers = len(columns.names) - len(words)
-    if not words:
-        return f"columns: {n_numbers} of numbers"
-    shown = ", ".join(words[:_SHOWN_COLUMNS]) + (", …" if len(words) > _SHOWN_COLUMNS else "")
-    return f"columns: {n_numbers} of numbers, {len(words)} of words: {shown}"
+def describe_columns(
+    kinds: "Mapping[str, str]", asked: "Mapping[str, str]", n_values: "Mapping[str, int]"
+) -> str:
+    """What each column was taken for, and what was not asked for: a slip in a cell shows here."""
+    names: dict[str, list[str]] = {"number": [], "category": [], "text": [], "date": [], "drop": []}
+    for name, kind in kinds.items():
+        shown = f"{name} ({n_values[name]:,})" if name in n_values else name
+        if asked.get(name) != "drop":
+            names[kind.partition(":")[0]].append(shown)
+    left_out = names.pop("drop")
+    parts = [_count(kind, listed) for kind, listed in names.items() if listed]
+    if left_out:
+        parts.append(
+            f"left out {_listed(left_out)}, whose values name the rows or are missing; --column "
+            "NAME=KIND keeps a column"
+        )
+    return "columns: " + "; ".join(parts)
 
 
-def announce(table: Table, X: Any) -> None:
+def _count(kind: str, names: list[str]) -> str:
+    plural = {"category": "categories"}.get(kind, f"{kind}s")
+    return f"{len(names)} {kind if len(names) == 1 else plural}: {_listed(names)}"
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:_SHOWN_COLUMNS]) + (", …" if len(names) > _SHOWN_COLUMNS else "")
+
+
+def announce(table: Table, X: Any, reading: Reading) -> None:
     """Say what was read and made of it."""
     assert table.y is not None
     note(describe_rows(X, table.y))
     if isinstance(table.X, Columns):
-        note(describe_columns(table.X))
+        columns = dict(zip(table.X.names, table.X.values, strict=True))
+        n_values = {
+            name: len(set(columns[name].tolist()) - {None})
+            for name, kind in table.X.kinds.items()
+            if kind == "category"
+        }
+        note(describe_columns(table.reading["kinds"], reading.kinds, n_values))

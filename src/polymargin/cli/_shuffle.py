@@ -15,7 +15,7 @@ import numpy as np
 from polymargin.cli._data import opening
 from polymargin.cli._output.files import packed_output, writing
 from polymargin.errors import DataError
-from polymargin.readers import Source, find_format
+from polymargin.readers import Source, find_format, is_header_of_texts
 
 _PILES = 256
 _TABLES = ("csv", "tsv")
@@ -26,21 +26,28 @@ _BUFFER = 2**16  # draws at a time
 def shuffle_lines(source: Path, target: Path, seed: int, file_format: str | None = None) -> int:
     """Write the rows of `source` to `target` in random order; how many there were.
 
-    The header of a table stays the first.
+    A header stays the first line.
     """
     with opening(source), Source(source) as opened:
         found = str(file_format or find_format(opened))
         if found in _BINARY:
             raise DataError(f"{found} files have no lines to shuffle", path=str(source))
-        rows = _records(opened.lines()) if found in _TABLES else opened.lines()
-        return _shuffle(rows, target, np.random.default_rng(seed), found in _TABLES)
+        is_table = found in _TABLES
+        first = next((line for line in opened.sample() if line.strip()), b"")
+        has_header = is_table or (found == "text" and is_header_of_texts(first))
+        rows = _records(opened.lines()) if is_table else opened.lines()
+        return _shuffle(rows, target, np.random.default_rng(seed), has_header, is_table)
 
 
 def _shuffle(
-    rows: Iterator[bytes], target: Path, random: np.random.Generator, has_header: bool
+    rows: Iterator[bytes],
+    target: Path,
+    random: np.random.Generator,
+    has_header: bool,
+    are_records: bool,
 ) -> int:
     n_rows = 0
-    header = next(rows, b"") if has_header else b""
+    header = next((row for row in rows if row.strip()), b"") if has_header else b""
     with ExitStack() as stack:
         stack.enter_context(writing(target))
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=target.resolve().parent)))
@@ -51,7 +58,7 @@ def _shuffle(
         out = stack.enter_context(packed_output(target))
         out.write(header)
         for pile in piles:
-            _write_shuffled(pile, out, random, has_header)
+            _write_shuffled(pile, out, random, are_records)
     return n_rows
 
 

@@ -14,7 +14,9 @@ import typer
 from polymargin._wording import counted
 from polymargin.cli._data import (
     check_classes,
+    check_columns,
     check_missing,
+    check_width,
     concerning,
     labelled,
     opening,
@@ -22,7 +24,7 @@ from polymargin.cli._data import (
 from polymargin.cli._option_sets import Features, Reading, Streaming
 from polymargin.cli._output.files import OutputError, writing
 from polymargin.cli._output.terminal import err, note, shown_warnings
-from polymargin.cli._recipe import SVM, make_steps, transform
+from polymargin.cli._recipe import SVM, describe_columns, make_steps, transform
 from polymargin.cli._trained import Trained, is_interrupted
 from polymargin.errors import DataError
 from polymargin.estimators import LinearSVM
@@ -55,13 +57,14 @@ def train_on_stream(
 ) -> Trained:
     """Read a file once or several times, a buffer at a time, and fit a machine on the way."""
     assert isinstance(svm, LinearSVM)
-    is_scaled = features.scale != "none"
+    is_scaled = features.scale not in ("none", "auto")
     if _is_read_once(path) and (options.passes > 1 or options.classes is None or is_scaled):
         raise typer.BadParameter("a pipe is read but once: give --classes, one pass, no --scale")
     if options.scratch is not None and not options.scratch.is_dir():
         raise OutputError(f"there is no directory {options.scratch} for --scratch")
     start = time.perf_counter()
     classes, how = _outline(path, reading, options, quiet)
+    is_pipe = _is_read_once(path)
     features = replace(features, text_features="hashing")
     steps: list[tuple[str, Any]] = []
     described: dict[str, Any] = {}
@@ -73,7 +76,9 @@ def train_on_stream(
             _check_labels(table, classes, path)
             if not described:
                 described.update(table.reading)
-                steps.extend(_first_steps(features, table, path))
+                check_columns(table, reading, path)
+                rest = None if is_pipe else _tables(path, options.batch, how)
+                steps.extend(_first_steps(features, table, rest, path))
             with concerning(path):
                 fitted = [step for step in steps if not _is_learning(step[1])]
                 yield transform(fitted, table.X, np.dtype(np.float64)), y
@@ -126,8 +131,11 @@ def _outline(
     if outline.classes is None:
         raise DataError("there are no labels", path=str(path))
     check_classes(outline.classes, path, outline.reading)
+    check_width(outline.n_features, path)
     if not quiet:
         note(f"{counted(outline.n_rows, 'row')}, {len(outline.classes)} classes")
+        if "kinds" in outline.reading:
+            note(describe_columns(outline.reading["kinds"], reading.kinds, {}))
     return outline.classes, outline.reading | {"n_jobs": reading.jobs}
 
 
@@ -136,9 +144,11 @@ def _is_learning(step: Any) -> bool:
 
 
 def _learn_scaling(batches: Batches, steps: list[tuple[str, Any]]) -> None:
-    """One more pass, for the range of each feature."""
+    """One more pass, for the range of each feature; the encoder of a table has it already."""
     scaler: Scaler | None = None
     for X, _ in batches():
+        if not isinstance(steps[-1][1], Scaler):
+            return
         scaler = scaler or Scaler(steps[-1][1].kind)
         scaler.partial_fit(X)
     if scaler is not None:
@@ -179,17 +189,32 @@ def _check_labels(table: Table, classes: "NDArray[Any]", path: Path) -> None:
         )
 
 
-def _first_steps(features: Features, table: Table, path: Path) -> list[tuple[str, Any]]:
-    """What makes numbers of the rows, as far as that can be known from the first batch."""
+def _first_steps(
+    features: Features, table: Table, again: Iterator[Table] | None, path: Path
+) -> list[tuple[str, Any]]:
+    """What makes numbers of the rows: of a table, learnt from all rows where they can be read."""
+    if not isinstance(table.X, Columns):
+        return make_steps(features, table.X)
+    if again is None:
+        return _steps_of_pipe(features, table.X, path)
     steps = make_steps(features, table.X)
-    if isinstance(table.X, Columns):
-        if "category" in table.X.kinds.values():
-            raise DataError(
-                "the values of categories are known only when all rows are; convert the table to "
-                "svmlight, then stream that",
-                path=str(path),
-            )
-        steps[0][1].fit(table.X)
+    with concerning(path):
+        for part in again:
+            steps[0][1].partial_fit(part.X)
+    return steps
+
+
+def _steps_of_pipe(features: Features, columns: Columns, path: Path) -> list[tuple[str, Any]]:
+    """As far as they can be known from the first batch."""
+    words = [name for name, kind in columns.kinds.items() if kind == "category"]
+    if words:
+        raise DataError(
+            f"the values of column {words[0]!r} are known only when all rows are, and a pipe is "
+            f"read but once: name a file, or hash them with --column {words[0]}=text:hashing",
+            path=str(path),
+        )
+    steps = make_steps(replace(features, scale="none"), columns)
+    steps[0][1].partial_fit(columns)
     return steps
 
 

@@ -15,6 +15,7 @@ from polymargin.readers import Columns, Table, format_by_name, read, read_batche
 
 # Files of a family say the same in other words.
 _FAMILIES = (("csv", "tsv", "parquet", "arrow"), ("svmlight", "npz"))
+_SHOWN = 8  # names of columns
 _FOUND = (",", ";", "\t")  # delimiters that are told from the file itself
 _OF_ALL_FORMATS = ("kinds", "label", "label_kind", "n_features")
 
@@ -36,17 +37,19 @@ class TrainingFormat:
         with opening(path):
             options = self._options(path) | {"n_jobs": jobs}
             table = labelled(read(path, **options), path)
-        self._tell_ignored(table.ignored_entries)
+        self._tell_ignored(table.ignored_entries, table.ignored_columns)
         return table
 
     def batches(self, path: Path, jobs: int, **more: Any) -> Iterator[Table]:
         """The rows, some at a time."""
         ignored = 0
+        columns: tuple[str, ...] = ()
         with opening(path):
             for table in read_batches(path, **self._options(path) | {"n_jobs": jobs} | more):
                 ignored += table.ignored_entries
+                columns = table.ignored_columns
                 yield table
-        self._tell_ignored(ignored)
+        self._tell_ignored(ignored, columns)
 
     def _options(self, path: Path) -> dict[str, Any]:
         return {**self._in_format(path), "extra": "ignore"}
@@ -69,8 +72,11 @@ class TrainingFormat:
         kept = {name: self.options[name] for name in _OF_ALL_FORMATS if name in self.options}
         return kept | {"format": own}
 
-    def _tell_ignored(self, n_ignored: int) -> None:
+    def _tell_ignored(self, n_ignored: int, columns: tuple[str, ...]) -> None:
         """Values of features that the model has never seen are not dropped in silence."""
+        if columns:
+            listed = ", ".join(map(repr, columns[:_SHOWN])) + (", …" * (len(columns) > _SHOWN))
+            warn(f"the model knows nothing of these columns, which were ignored: {listed}")
         if n_ignored:
             warn(
                 f"ignored {counted(n_ignored, 'value')} of features beyond the "
@@ -81,9 +87,7 @@ class TrainingFormat:
 def format_of_table(table: Table) -> TrainingFormat:
     """That of a file that was just read."""
     options = dict(table.reading)
-    if isinstance(table.X, Columns):
-        options["kinds"] = table.X.kinds
-    elif not isinstance(table.X, list):
+    if not isinstance(table.X, Columns | list):
         options["n_features"] = table.X.shape[1]
     return TrainingFormat(options, of_model=False)
 
@@ -94,7 +98,10 @@ def format_of_model(
     """That of the training file of a model."""
     options: dict[str, Any] = dict(info.reading or {})
     if steps and isinstance(steps[0][1], ColumnEncoder):
-        options["kinds"] = steps[0][1].kinds
+        told = options.get("kinds", {})
+        kinds = {name: told.get(name, kind) for name, kind in steps[0][1].kinds.items()}
+        left_out = {name: "drop" for name, kind in told.items() if kind == "drop"}
+        options["kinds"] = left_out | kinds
     elif not steps or not hasattr(steps[0][1], "analyzer"):
         options["n_features"] = (steps[0][1] if steps else model).n_features_in_
     return TrainingFormat(options, file_format)

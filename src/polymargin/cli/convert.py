@@ -33,6 +33,7 @@ _SUFFIXES = {
     ".libsvm": "svmlight",
     ".npz": "npz",
 }
+_SHOWN = 100  # names of features
 _MODELS = ("safetensors", "liblinear", "onnx")
 
 
@@ -119,10 +120,11 @@ def _convert_model(source: Path, found: str, target: Path, wanted: str, encoded:
     if steps and not hasattr(steps[0][1], "n_features_in_"):
         if encoded:
             model = assemble(steps[1:], svm)
-        elif wanted != "safetensors" and not getattr(steps[0][1], "is_plain", False):
+        elif wanted != "safetensors" and not getattr(steps[0][1], "is_numeric", False):
             raise typer.BadParameter(
-                f"{wanted} cannot hold what makes numbers of the rows ({type(steps[0][1]).__name__}"
-                "); --encoded leaves it out",
+                f"{wanted} cannot hold what makes numbers of {_not_numbers(steps[0][1])}; "
+                "--encoded leaves it out, and whoever uses the file makes them as the first step "
+                "of the model does",
                 param_hint="--to",
             )
     with writing(target):
@@ -132,6 +134,16 @@ def _convert_model(source: Path, found: str, target: Path, wanted: str, encoded:
             save_liblinear(model, target)
         else:
             save(model, target, **about)
+
+
+def _not_numbers(step: Any) -> str:
+    """What a step takes beside numbers."""
+    kinds: dict[str, str] = getattr(step, "kinds", {})
+    names = [name for name, kind in kinds.items() if kind != "number"]
+    if names:
+        shown = ", ".join(names[:_SHOWN])
+        return f"the {'column' if len(names) == 1 else 'columns'} {shown}"
+    return "missing cells" if kinds else "texts"
 
 
 def _convert_data(source: Path, target: Path, wanted: str, reading: Reading) -> None:
@@ -155,6 +167,8 @@ def _convert_data(source: Path, target: Path, wanted: str, reading: Reading) -> 
         check_missing(table, source, "fill it in")
         encoder = ColumnEncoder()
         X = encoder.fit_transform(X)
-        note("features: " + ", ".join(encoder.feature_names_out_))
+        names = encoder.feature_names_out_.tolist()
+        more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
+        note("features: " + ", ".join(names[:_SHOWN]) + more)
     with writing(target), concerning(source):
         (write_svmlight if wanted == "svmlight" else write_npz)(X, y, target)

@@ -115,7 +115,7 @@ def select(
     table = dealt.table
     steps, X = fit_features(features, table, data)
     if not quiet:
-        announce(table, X)
+        announce(table, X, reading)
         if dealt.used is not None:
             note(f"column {dealt.used!r} makes the folds and is no feature")
     with shown_warnings():

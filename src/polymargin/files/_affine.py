@@ -19,12 +19,13 @@ Shift = tuple["NDArray[np.float64]", "NDArray[np.float64]"]  # x' = factor x + s
 
 
 def exported_steps(model: Any) -> list[tuple[str, Any]]:
-    """The steps of a model but for an encoder of columns that leaves numbers as they are."""
-    steps = model.steps if isinstance(model, Pipeline) else [("", model)]
-    first = steps[0][1]
-    if isinstance(first, ColumnEncoder) and hasattr(first, "names_") and first.is_plain:
-        return list(steps[1:])
-    return list(steps)
+    """The steps of a model; an encoder of columns that are all numbers is left out, or a scaler."""
+    steps = list(model.steps) if isinstance(model, Pipeline) else [("", model)]
+    name, first = steps[0]
+    if not (isinstance(first, ColumnEncoder) and hasattr(first, "names_") and first.is_numeric):
+        return steps
+    scaler = first.as_scaler()
+    return steps[1:] if scaler is None else [(name, scaler), *steps[1:]]
 
 
 def shift_of(step: Any) -> Shift | None:

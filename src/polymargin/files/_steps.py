@@ -136,7 +136,7 @@ CODECS: dict[str, Codec] = {
             _columns.put,
             _columns.take,
             _nothing,
-            lambda s: len(s.feature_names_out_),
+            lambda s: int(s.n_features_out_),
         ),
         _minmax(),
         _standard(),

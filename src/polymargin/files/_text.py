@@ -41,9 +41,14 @@ def check_vectorizer(step: Any) -> None:
     words = step.stop_words
     if isinstance(words, list) and not all(isinstance(word, str) for word in words):
         raise ValueError("stop_words are not all text")
-    low, high = step.ngram_range
-    if not (type(low) is int and type(high) is int and 1 <= low <= high):
-        raise ValueError(f"ngram_range={step.ngram_range!r:.60} is not two ascending integers")
+    check_ngrams(step.ngram_range)
+
+
+def check_ngrams(ends: Any) -> None:
+    """Refuse what is not the least and the largest length of n-grams."""
+    if len(ends) == 2 and all(type(end) is int for end in ends) and 1 <= ends[0] <= ends[1]:
+        return
+    raise ValueError(f"ngram_range={ends!r:.60} is not two ascending integers")
 
 
 def _check_pattern(pattern: str) -> None:
@@ -88,12 +93,16 @@ def put_counting(step: Any) -> tuple[dict[str, Any], Arrays]:
 
 def take_counting(step: Any, fields: Fields, tensors: Tensors) -> None:
     """What `put_counting` has stored."""
+    _take_terms(step, tensors, fields.flag("fixed_vocabulary"))
+
+
+def _take_terms(step: Any, tensors: Tensors, is_fixed: bool) -> None:
     terms = take_strings(tensors, "vocabulary")
     step.vocabulary_ = {term: j for j, term in enumerate(terms)}
     if not terms or len(step.vocabulary_) != len(terms):
         raise ModelFileError("the vocabulary is empty or has a term twice")
-    step.fixed_vocabulary_ = fields.flag("fixed_vocabulary")
-    if step.fixed_vocabulary_:
+    step.fixed_vocabulary_ = is_fixed
+    if is_fixed:
         step.vocabulary = terms
 
 
@@ -105,7 +114,12 @@ def put_tfidf(step: TfidfVectorizer) -> tuple[dict[str, Any], Arrays]:
 
 def take_tfidf(step: TfidfVectorizer, fields: Fields, tensors: Tensors) -> None:
     """What `put_tfidf` has stored."""
-    take_counting(step, fields, tensors)
+    take_weighted_terms(step, tensors, fields.flag("fixed_vocabulary"))
+
+
+def take_weighted_terms(step: TfidfVectorizer, tensors: Tensors, is_fixed: bool = False) -> None:
+    """Terms and their weights."""
+    _take_terms(step, tensors, is_fixed)
     step._tfidf = TfidfTransformer(
         norm=step.norm,
         use_idf=step.use_idf,

@@ -1,6 +1,7 @@
 """Parquet files, Arrow IPC files and streams (Feather)."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -8,13 +9,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.errors import DataError, require
-from polymargin.readers._cells import to_numbers
-from polymargin.readers._columns import check_names, features_among, find_label, join_tables
+from polymargin.readers._columns import (
+    check_names,
+    check_some_left,
+    features_among,
+    find_label,
+    first_missing,
+    ignored_among,
+    join_tables,
+    keep_columns,
+    kept_among,
+)
+from polymargin.readers._guess import Column
+from polymargin.readers._kinds import Facts, base_kind
 from polymargin.readers._labels import label_kind_of, settle_labels
 from polymargin.readers._options import Options
-from polymargin.readers._table import Columns, MissingCell, Table
+from polymargin.readers._table import Columns, Table
 
-__all__ = ["arrow_batches", "read_arrow"]
+__all__ = ["arrow_batches", "read_arrow", "scan_arrow"]
 
 _ROWS = 1 << 16  # at a time
 
@@ -24,10 +36,11 @@ _OLD_FEATHER_MAGIC = b"FEA1"
 
 def read_arrow(path: str, form: str, options: Options) -> Table | None:
     """All rows of a Parquet or Arrow file; None if there are none."""
-    tables = list(_tables(path, _ROWS, form, options, settle_labels=False))
-    if not tables:
-        return None
-    table = join_tables(tables)
+    with _opened(path, _ROWS, form, options) as (reader, batches):
+        tables = [reader.table(batch, settle_labels=False) for batch in batches]
+        if not tables:
+            return None
+        table = reader.finished(join_tables(tables), reader.kinds(), first_row=0)
     if table.y is None:
         return table
     y = settle_labels(
@@ -39,24 +52,48 @@ def read_arrow(path: str, form: str, options: Options) -> Table | None:
 
 
 def arrow_batches(path: str, rows: int, form: str, options: Options) -> Iterator[Table]:
-    """Tables of at most `rows` rows from a Parquet or Arrow file."""
-    return _tables(path, rows, form, options, settle_labels=True)
+    """Tables of at most `rows` rows; what a column of words holds is decided by the first."""
+    kinds: dict[str, str] | None = None
+    with _opened(path, rows, form, options) as (reader, batches):
+        first_row = 0
+        for batch in batches:
+            table = reader.table(batch)
+            kinds = kinds or reader.kinds()
+            yield reader.finished(table, kinds, first_row)
+            first_row += table.n_rows
 
 
-def _tables(
-    path: str, rows: int, form: str, options: Options, settle_labels: bool
-) -> Iterator[Table]:
+def scan_arrow(
+    path: str, form: str, options: Options, consume: Callable[[Iterator[Table]], Any]
+) -> tuple[Any, dict[str, Any], int | None]:
+    """As `scan_csv`."""
+    with _opened(path, _ROWS, form, options) as (reader, batches):
+        made = consume(reader.table(batch) for batch in batches)
+        if made.n_rows == 0:
+            return made, {}, None
+        kinds = reader.kinds()
+        return made, reader.reading(kinds), len(kept_among(kinds))
+
+
+@contextmanager
+def _opened(
+    path: str, rows: int, form: str, options: Options
+) -> Iterator[tuple["_Reader", Iterator[Any]]]:
+    """A reader, and record batches of at most `rows` rows."""
     arrow = require(
         "pyarrow", extra="arrow", purpose="Parquet files" if form == "parquet" else "Arrow files"
     )
+
+    def sliced(batches: Iterator[Any]) -> Iterator[Any]:
+        for batch in batches:
+            batch.validate(full=True)
+            for start in range(0, batch.num_rows, rows):
+                yield batch.slice(start, rows)
+
     try:
         with arrow.OSFile(path, "rb") as file:
             batches, schema = (_open_parquet if form == "parquet" else _open_ipc)(file, rows, path)
-            reader = _Reader(arrow, schema, form, options, path, settle_labels)
-            for batch in batches:
-                batch.validate(full=True)
-                for start in range(0, batch.num_rows, rows):
-                    yield reader.table(batch.slice(start, rows))
+            yield _Reader(arrow, schema, form, options, path), sliced(batches)
     except (arrow.ArrowException, OSError, UnicodeError) as error:
         if isinstance(error, OSError) and error.filename is not None:
             raise
@@ -87,16 +124,7 @@ def _open_ipc(file: Any, rows: int, path: str) -> tuple[Iterator[Any], Any]:
 
 
 class _Reader:
-    def __init__(
-        self,
-        arrow: Any,
-        schema: Any,
-        form: str,
-        options: Options,
-        path: str,
-        settle_labels: bool,
-    ) -> None:
-        self._settle_labels = settle_labels
+    def __init__(self, arrow: Any, schema: Any, form: str, options: Options, path: str) -> None:
         self._arrow = arrow
         self._form = form
         self._options = options
@@ -104,68 +132,115 @@ class _Reader:
         self._names = list(schema.names)
         check_names(self._names, options, path)
         self._label = find_label(self._names, options, path) if self._names else None
-        self._features = features_among(self._names, self._label, options)
-        if not self._features:
+        features = features_among(self._names, self._label, options, path)
+        if not features:
             raise DataError("there is no column besides that of the labels", path=path)
-        self._kinds = {j: self._kind(schema.field(j)) for j in self._features}
-        self._known: dict[int, dict[str, str]] = {j: {} for j in self._features}
+        self._kinds = {j: self._kind(schema.field(j)) for j in features}
+        self._facts = {j: Facts(self._names[j]) for j in features}
+        self._known: dict[int, dict[str, str]] = {j: {} for j in features}
+        self._parsed = {
+            j: Column(self._names[j], self._kinds[j], delimiter=",")
+            for j in features
+            if _is_text(arrow.types, self._value_type(schema.field(j)))
+            and base_kind(self._kinds[j] or "") in ("number", "date")
+        }
         self._label_kind = options.label_kind
         self._row = 0
 
-    def _kind(self, field: Any) -> str:
-        forced = (self._options.kinds or {}).get(field.name)
-        types = self._arrow.types
-        kind = field.type.value_type if types.is_dictionary(field.type) else field.type
-        if _is_number(types, kind) or types.is_null(kind):
-            return forced or "number"
+    def _kind(self, field: Any) -> str | None:
+        """What a column holds; None for words, which show what they are."""
+        asked = (self._options.kinds or {}).get(field.name)
+        types, kind = self._arrow.types, self._value_type(field)
         if _is_text(types, kind):
-            return forced or "category"
+            return asked or ("category" if types.is_dictionary(field.type) else None)
+        if types.is_date(kind) or types.is_timestamp(kind):
+            own = "date"
+        elif _is_number(types, kind) or types.is_null(kind):
+            own = "number"
+        else:
+            raise DataError(
+                f"column {field.name!r} is of type {field.type}; make it numbers, dates or "
+                "strings, or leave it out (kinds=, --column NAME=drop)",
+                path=self._path,
+            )
+        if asked is None or base_kind(asked) == own:
+            return own
+        if base_kind(asked) in ("category", "text"):
+            return asked
         raise DataError(
-            f"column {field.name!r} is of type {field.type}; make it numbers or strings",
+            f"column {field.name!r} is of type {field.type}, which is no {base_kind(asked)}",
             path=self._path,
         )
 
-    def table(self, batch: Any) -> Table:
-        """Columns of a record batch."""
+    def _value_type(self, field: Any) -> Any:
+        """Of what is behind a dictionary, if there is one."""
+        is_coded = self._arrow.types.is_dictionary(field.type)
+        return field.type.value_type if is_coded else field.type
+
+    def table(self, batch: Any, settle_labels: bool = True) -> Table:
+        """The values of all columns of a record batch."""
         values: list[NDArray[Any]] = []
-        missing: list[MissingCell] = []
-        for j in self._features:
-            column = batch.column(j)
-            if self._kinds[j] == "category":
-                values.append(self._categories(column, j))
-                continue
-            numbers = self._numbers(column, j)
-            empty = np.flatnonzero(np.isnan(numbers))
-            if len(empty):
-                place = self._row + int(empty[0]) + 1
-                missing.append(MissingCell(place, j + 1, self._names[j]))
-            values.append(numbers)
-        y = None if self._label is None else self._labels(batch.column(self._label), self._label)
+        for j, kind in self._kinds.items():
+            column = self._plain(batch.column(j))
+            if j in self._parsed:
+                cells = ["" if cell is None else cell for cell in column.to_pylist()]
+                read = self._parsed[j].read(
+                    cells, lambda row, message: self._error(row, None, message)
+                )
+                problem = read.problem or self._parsed[j].doubt()
+                if problem is not None:
+                    raise problem
+                values.append(read.values)
+            elif kind == "number":
+                values.append(self._numbers(column, j))
+            elif kind == "date":
+                values.append(self._dates(column))
+            else:
+                values.append(self._words(column, j))
+            self._facts[j].add(values[-1])
+        y = None
+        if self._label is not None:
+            y = self._labels(batch.column(self._label), self._label, settle_labels)
         self._row += batch.num_rows
-        names = tuple(self._names[j] for j in self._features)
-        return Table(
-            Columns(names, tuple(values)), y, self._reading(), None, min(missing, default=None)
-        )
+        names = tuple(self._names[j] for j in self._kinds)
+        return Table(Columns(names, tuple(values)), y)
+
+    def kinds(self) -> dict[str, str]:
+        """What each column holds, by the rows so far."""
+        asked = self._options.kinds or {}
+        kinds = {}
+        for j, kind in self._kinds.items():
+            name, facts = self._names[j], self._facts[j]
+            is_told = name not in asked and kind == "number" and facts.are_row_numbers()
+            kinds[name] = "drop" if is_told else kind or facts.kind_of_words()
+        check_some_left(kinds, self._path)
+        return kinds
+
+    def finished(self, table: Table, kinds: dict[str, str], first_row: int) -> Table:
+        """Without the columns that are left out, and with how it was read."""
+        columns = keep_columns(table.X, kinds)
+        places = [self._names.index(name) + 1 for name in columns.names]
+        rows = np.arange(first_row + 1, first_row + 1 + columns.n_rows)
+        missing = first_missing(columns, places, rows)
+        ignored = ignored_among(self._names, self._label, self._options)
+        return Table(columns, table.y, self.reading(kinds), None, missing, ignored_columns=ignored)
 
     def _numbers(self, column: Any, j: int) -> NDArray[np.float64]:
-        column = self._plain(column)
-        if not _is_number(self._arrow.types, column.type):
-            cells = ["" if cell is None else cell for cell in column.to_pylist()]
-            numbers, wrong, _ = to_numbers(cells)
-            if wrong is not None:
-                raise self._error(wrong, j, f"{cells[wrong][:40]!r} is not a number")
-        else:
-            numbers = np.array(
-                column.cast(self._arrow.float64(), safe=False).to_numpy(zero_copy_only=False)
-            )
+        numbers = np.array(
+            column.cast(self._arrow.float64(), safe=False).to_numpy(zero_copy_only=False)
+        )
         infinite = np.flatnonzero(np.isinf(numbers))
         if len(infinite):
             raise self._error(int(infinite[0]), j, "an infinite value; leave the cell empty")
         return numbers
 
-    def _categories(self, column: Any, j: int) -> NDArray[np.object_]:
+    def _dates(self, column: Any) -> NDArray[np.datetime64]:
+        seconds = column.cast(self._arrow.timestamp("s"), safe=False)
+        return np.asarray(seconds.to_numpy(zero_copy_only=False), dtype="datetime64[s]")
+
+    def _words(self, column: Any, j: int) -> NDArray[np.object_]:
         known = self._known[j]
-        cells = self._plain(column).cast(self._arrow.string()).to_pylist()
+        cells = column.cast(self._arrow.string()).to_pylist()
         values = np.empty(len(cells), dtype=object)
         values[:] = [None if cell is None else known.setdefault(cell, cell) for cell in cells]
         return values
@@ -175,7 +250,7 @@ class _Reader:
         types = self._arrow.types
         return column.dictionary_decode() if types.is_dictionary(column.type) else column
 
-    def _labels(self, column: Any, j: int) -> NDArray[Any] | None:
+    def _labels(self, column: Any, j: int, settle: bool) -> NDArray[Any] | None:
         column = self._plain(column)
         if column.null_count:
             if not self._options.takes_own_labels:
@@ -187,7 +262,7 @@ class _Reader:
             return self._error(row, j, message)
 
         values = self._label_values(column, j)
-        if not self._settle_labels:
+        if not settle:
             return values
         y = settle_labels(values, self._label_kind, complain)
         self._label_kind = label_kind_of(y)
@@ -216,14 +291,17 @@ class _Reader:
         values[:] = column.to_pylist()
         return values
 
-    def _error(self, row: int, j: int, message: str) -> DataError:
-        place = f"row {self._row + row + 1}, column {self._names[j]!r}"
+    def _error(self, row: int, j: int | None, message: str) -> DataError:
+        place = f"row {self._row + row + 1}" + ("" if j is None else f", column {self._names[j]!r}")
         return DataError(f"{place}: {message}", path=self._path)
 
-    def _reading(self) -> dict[str, Any]:
+    def reading(self, kinds: dict[str, str]) -> dict[str, Any]:
+        """How to read another file like this one."""
+        asked = self._options.kinds or {}
+        dropped = [name for name, kind in asked.items() if kind == "drop"]
         reading: dict[str, Any] = {
             "format": self._form,
-            "kinds": {self._names[j]: kind for j, kind in self._kinds.items()},
+            "kinds": kinds | dict.fromkeys(dropped, "drop"),
         }
         if self._label is not None:
             reading["label"] = self._names[self._label]

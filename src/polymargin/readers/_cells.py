@@ -1,16 +1,76 @@
-"""Cells of text: numbers, categories, missing."""
+"""Cells of text: numbers, words, missing.
+
+Numbers are written in one of two manners: with a decimal point and perhaps commas between groups
+of three digits, as in 1,234.5, or with a decimal comma and points between groups, as in 1.234,5.
+Groups may also be separated by blanks or apostrophes.
+"""
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["is_missing", "to_categories", "to_numbers"]
+__all__ = [
+    "NUMBER_MANNERS",
+    "Fit",
+    "fit_numbers",
+    "has_ambiguous_comma",
+    "is_missing",
+    "to_numbers",
+    "to_words",
+]
+
+NUMBER_MANNERS = ("point", "comma")
 
 _MISSING = frozenset({"", "na", "nan", "?", "null"})
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_PLAIN = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
+_BLANKS = " \u00a0\u202f'\u2019"  # between groups of digits
+
+
+def _written_with(decimal: str, group: str) -> re.Pattern[str]:
+    mark = re.escape(decimal)
+    return re.compile(
+        rf"[+-]?(?:(?:[0-9]+{mark}?[0-9]*|{mark}[0-9]+)(?:[eE][+-]?[0-9]+)?"
+        rf"|[1-9][0-9]{{0,2}}(?P<group>[{re.escape(group)}{_BLANKS}])[0-9]{{3}}"
+        rf"(?:(?P=group)[0-9]{{3}})*(?:{mark}[0-9]*)?)"
+    )
+
+
+_WRITTEN = {"point": _written_with(".", ","), "comma": _written_with(",", ".")}
+_TO_PLAIN = {
+    "point": str.maketrans("", "", "," + _BLANKS),
+    "comma": str.maketrans(",", ".", "." + _BLANKS),
+}
+_MAY_HAVE_GROUPS = re.compile(r"[+-]?(?:[0-9]+|[1-9][0-9]{0,2}(?:\.[0-9]{3})+)")
+_ONE_COMMA = re.compile(r"[+-]?[1-9][0-9]{0,2},[0-9]{3}")
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Which manners read all of some cells.
+
+    Parameters
+    ----------
+    manners : frozenset of str
+        Those that read every cell that is not missing.
+    wrong : int or None
+        The first cell that no manner reads.
+    clash : int or None
+        The first cell that is read, but by no manner that also reads all cells before it.
+    is_plain : bool
+        Whether all cells are numbers without groups, with a decimal point if any.
+    numbers : ndarray or None
+        Their values where they are plain and finite and none is missing.
+    """
+
+    manners: frozenset[str]
+    wrong: int | None = None
+    clash: int | None = None
+    is_plain: bool = False
+    numbers: NDArray[np.float64] | None = None
 
 
 def is_missing(cell: str) -> bool:
@@ -18,34 +78,70 @@ def is_missing(cell: str) -> bool:
     return cell.strip().lower() in _MISSING
 
 
-def to_numbers(cells: Sequence[str]) -> tuple[NDArray[np.float64], int | None, int | None]:
+def fit_numbers(cells: Sequence[str]) -> Fit:
+    """The manners in which all cells are numbers; infinite ones are left in place."""
+    simple = _all_simple(cells)
+    if simple is not None:
+        return Fit(_manners_of_plain(cells), is_plain=True, numbers=simple)
+    present = [cell for cell in cells if not is_missing(cell)]
+    if _all_simple(present) is not None:
+        return Fit(_manners_of_plain(present), is_plain=True)
+    manners = frozenset(NUMBER_MANNERS)
+    clash: int | None = None
+    is_plain = True
+    for row, cell in enumerate(cells):
+        text = cell.strip()
+        if text.lower() in _MISSING or _INFINITE.fullmatch(text):
+            continue
+        found = frozenset(m for m, written in _WRITTEN.items() if written.fullmatch(text))
+        if not found:
+            return Fit(frozenset(), row)
+        is_plain = is_plain and _PLAIN.fullmatch(text) is not None
+        if clash is None and not manners & found:
+            clash = row
+        manners &= found
+    return Fit(manners, None, clash, is_plain)
+
+
+def _manners_of_plain(cells: Sequence[str]) -> frozenset[str]:
+    """Of cells that are numbers with a decimal point: points may also stand between groups."""
+    if not any("." in cell for cell in cells):
+        return frozenset(NUMBER_MANNERS)
+    if all(_MAY_HAVE_GROUPS.fullmatch(cell.strip()) for cell in cells):
+        return frozenset(NUMBER_MANNERS)
+    return frozenset({"point"})
+
+
+def has_ambiguous_comma(cell: str) -> bool:
+    """Whether the comma may stand before a fraction as well as before a group, as in 1,234."""
+    return _ONE_COMMA.fullmatch(cell.strip()) is not None
+
+
+def to_numbers(
+    cells: Sequence[str], manner: str = "point"
+) -> tuple[NDArray[np.float64], int | None]:
     """Numbers, NaN where a cell is missing.
 
     Returns
     -------
     numbers : ndarray of shape (n,)
     wrong : int or None
-        The first cell that is not a number; infinite ones are left in place.
-    missing : int or None
-        The first cell that is missing.
+        The first cell that is not a number of this manner; infinite ones are left in place.
     """
-    simple = _all_simple(cells)
+    simple = _all_simple(cells) if manner == "point" else None
     if simple is not None:
-        return simple, None, None
-    numbers = np.empty(len(cells))
-    missing = None
+        return simple, None
+    numbers = np.full(len(cells), np.nan)
+    written, to_plain = _WRITTEN[manner], _TO_PLAIN[manner]
     for row, cell in enumerate(cells):
         text = cell.strip()
-        if _NUMBER.fullmatch(text):
-            numbers[row] = float(text)
+        if written.fullmatch(text):
+            numbers[row] = float(text.translate(to_plain))
         elif _INFINITE.fullmatch(text):
             numbers[row] = np.inf
-        elif text.lower() in _MISSING:
-            numbers[row] = np.nan
-            missing = row if missing is None else missing
-        else:
-            return numbers, row, missing
-    return numbers, None, missing
+        elif text.lower() not in _MISSING:
+            return numbers, row
+    return numbers, None
 
 
 def _all_simple(cells: Sequence[str]) -> NDArray[np.float64] | None:
@@ -60,7 +156,7 @@ def _all_simple(cells: Sequence[str]) -> NDArray[np.float64] | None:
     return numbers if np.isfinite(numbers).all() else None
 
 
-def to_categories(cells: Sequence[str], known: dict[str, str]) -> NDArray[np.object_]:
+def to_words(cells: Sequence[str], known: dict[str, str]) -> NDArray[np.object_]:
     """Stripped strings, None where a cell is missing; equal ones are stored once, in `known`."""
     values = np.empty(len(cells), dtype=object)
     for row, cell in enumerate(cells):

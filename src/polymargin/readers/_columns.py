@@ -1,15 +1,28 @@
-"""The labelled column of a table, and columns put together from parts."""
+"""Which columns of a table are used, and columns put together from parts."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polymargin.errors import DataError
-from polymargin.readers._formats import LABEL_NAMES
+from polymargin.readers._formats import LABEL_NAMES, TEXT_NAMES
+from polymargin.readers._kinds import base_kind
 from polymargin.readers._options import Options
-from polymargin.readers._table import Columns, Table
+from polymargin.readers._table import Columns, MissingCell, Table
 
-__all__ = ["check_names", "find_label", "join_tables", "list_names"]
+__all__ = [
+    "check_names",
+    "check_some_left",
+    "features_among",
+    "find_label",
+    "first_missing",
+    "ignored_among",
+    "join_tables",
+    "keep_columns",
+    "kept_among",
+    "list_names",
+]
 
 MOST_COLUMNS = 1 << 16
 
@@ -32,25 +45,28 @@ def check_names(names: Sequence[str], options: Options, path: str) -> None:
         seen: set[str] = set()
         twice = next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
         raise DataError(f"two columns are named {twice!r}; rename one of them", path=path)
-    for name in options.kinds or {}:
-        if name not in names:
-            raise DataError(
-                f"there is no column {name!r}; the columns are {list_names(names)}", path=path
-            )
+    known = set(names)
+    absent = [
+        name
+        for name, kind in (options.kinds or {}).items()
+        if name not in known and not (kind == "drop" and options.extra == "ignore")
+    ]
+    if absent:
+        are_none = "is no column" if len(absent) == 1 else "are no columns"
+        raise DataError(
+            f"there {are_none} {list_names(absent)}; the columns are {list_names(names)}",
+            path=path,
+        )
 
 
 def find_label(names: Sequence[str], options: Options, path: str) -> int | None:
     """Which column holds the labels; None if the file has none.
 
     Without a choice it is the first of "label", "class", "target" or "y" in any case, else the
-    last column of a file that has labels.
+    last column of a file that has labels whose name is not that of texts.
     """
     if options.label is None:
-        lower = [name.strip().lower() for name in names]
-        for candidate in LABEL_NAMES:
-            if candidate in lower:
-                return lower.index(candidate)
-        return len(names) - 1 if options.takes_own_labels else None
+        return _find_usual_label(names, options.takes_own_labels)
     if options.label in names:
         return names.index(str(options.label))
     position = _position(options.label)
@@ -64,6 +80,17 @@ def find_label(names: Sequence[str], options: Options, path: str) -> int | None:
     )
 
 
+def _find_usual_label(names: Sequence[str], has_labels: bool) -> int | None:
+    lower = [name.strip().lower() for name in names]
+    for candidate in LABEL_NAMES:
+        if candidate in lower:
+            return lower.index(candidate)
+    if not has_labels:
+        return None
+    others = [j for j, name in enumerate(lower) if name not in TEXT_NAMES]
+    return others[-1] if others else len(names) - 1
+
+
 def _position(label: str | int) -> int | None:
     try:
         return int(label)
@@ -71,10 +98,73 @@ def _position(label: str | int) -> int | None:
         return None
 
 
-def features_among(names: list[str], label: int | None, options: Options) -> list[int]:
+def features_among(
+    names: Sequence[str], label: int | None, options: Options, path: str
+) -> list[int]:
     """The columns besides that of the labels; only those of `kinds` where others are ignored."""
-    known = options.kinds if options.kinds and options.extra == "ignore" else None
-    return [j for j, name in enumerate(names) if j != label and (known is None or name in known)]
+    kinds = options.kinds or {}
+    if label is not None and names[label] in kinds and options.extra == "error":
+        raise DataError(
+            f"column {names[label]!r} holds the labels, so that it has no kind; name another "
+            "column of labels (label=, --label) or leave out its kind",
+            path=path,
+        )
+    is_known = kinds.__contains__ if kinds and options.extra == "ignore" else lambda _: True
+    return [
+        j
+        for j, name in enumerate(names)
+        if j != label and is_known(name) and kinds.get(name) != "drop"
+    ]
+
+
+def ignored_among(names: Sequence[str], label: int | None, options: Options) -> tuple[str, ...]:
+    """Columns of which `kinds` says nothing, where these are left out."""
+    if not options.kinds or options.extra != "ignore":
+        return ()
+    return tuple(n for j, n in enumerate(names) if j != label and n not in options.kinds)
+
+
+def kept_among(kinds: Mapping[str, str]) -> dict[str, str]:
+    """The columns that are not left out."""
+    return {name: kind for name, kind in kinds.items() if kind != "drop"}
+
+
+def check_some_left(kinds: Mapping[str, str], path: str) -> None:
+    """Refuse a table in which every column seems to name the rows."""
+    if kept_among(kinds):
+        return
+    name = next(iter(kinds))
+    raise DataError(
+        f"nothing is left to learn from: of {list_names(list(kinds))} nearly all values differ, as "
+        "if they named the rows. Say what a column holds (kinds=, --column NAME=KIND): "
+        f"{name[:40]!r} may be text (with --analyzer char_wb for its letters), category or number",
+        path=path,
+    )
+
+
+def keep_columns(columns: Columns, kinds: Mapping[str, str]) -> Columns:
+    """The columns that are not left out, with their kinds."""
+    kept = kept_among(kinds)
+    values = dict(zip(columns.names, columns.values, strict=True))
+    told = {
+        name: kind if base_kind(kind) == "text" else base_kind(kind) for name, kind in kept.items()
+    }
+    return Columns(tuple(kept), tuple(values[name] for name in kept), told)
+
+
+def first_missing(
+    columns: Columns, places: Sequence[int], lines: NDArray[np.int64] | None
+) -> MissingCell | None:
+    """The first number or date that is missing; `places` count columns, `lines` rows."""
+    assert lines is not None
+    found: list[MissingCell] = []
+    for name, values, place in zip(columns.names, columns.values, places, strict=True):
+        if values.dtype == object:
+            continue
+        is_missing = np.isnat(values) if values.dtype.kind == "M" else np.isnan(values)
+        if is_missing.any():
+            found.append(MissingCell(int(lines[np.argmax(is_missing)]), place, name))
+    return min(found, default=None)
 
 
 def join_tables(tables: Sequence[Table]) -> Table:
@@ -88,7 +178,7 @@ def join_tables(tables: Sequence[Table]) -> Table:
     labels = [table.y for table in tables if table.y is not None]
     lines = [table.lines for table in tables if table.lines is not None]
     return Table(
-        Columns(first.X.names, values),
+        Columns(first.X.names, values, first.X.kinds),
         np.concatenate(labels) if len(labels) == len(tables) else None,
         last.reading,
         np.concatenate(lines) if lines else None,

@@ -1,31 +1,41 @@
 """CSV and TSV tables."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.errors import DataError
-from polymargin.readers._cells import is_missing, to_categories, to_numbers
-from polymargin.readers._columns import check_names, features_among, find_label, join_tables
+from polymargin.readers._cells import is_missing
+from polymargin.readers._columns import (
+    check_names,
+    check_some_left,
+    features_among,
+    find_label,
+    first_missing,
+    ignored_among,
+    join_tables,
+    keep_columns,
+    kept_among,
+)
 from polymargin.readers._csv_rows import CsvRows
+from polymargin.readers._guess import Column
 from polymargin.readers._labels import LabelTexts, label_kind_of, labels_from_texts
 from polymargin.readers._options import Options
 from polymargin.readers._source import Source
-from polymargin.readers._table import Columns, MissingCell, Table
+from polymargin.readers._table import Columns, Table
 
-__all__ = ["csv_batches", "read_csv", "scanned_tables"]
+__all__ = ["csv_batches", "read_csv", "scan_csv"]
 
 CHUNK_ROWS = 4096
 
 
 class _UnlikeError(Exception):
-    """A column taken for numbers has a cell that is none."""
+    """Cells of a column are not like those before, which were read in another way."""
 
-    def __init__(self, table: Table, error: DataError) -> None:
+    def __init__(self, error: DataError) -> None:
         super().__init__(str(error))
-        self.table = table  # with the column as a category
         self.error = error
 
 
@@ -36,68 +46,81 @@ def csv_batches(source: Source, rows: int, options: Options) -> Iterator[Table]:
     rows that differ are an error.
     """
     reader = _Reader(source, options)
+    kinds: dict[str, str] | None = None
     try:
-        yield from reader.tables(rows)
+        for table in reader.tables(rows):
+            reader.raise_doubts()
+            if kinds is None:
+                kinds = reader.kinds(is_whole=False)
+            yield reader.finished(table, kinds, table.y)
     except _UnlikeError as unlike:
         raise unlike.error from None
 
 
 def read_csv(source: Source, options: Options) -> Table:
-    """All rows. The file is read again where a column of numbers turns out to be a category."""
+    """All rows. The file is read again where its first rows mislead."""
+    tables, reader = _consumed(
+        source, options, lambda reader: list(reader.tables(CHUNK_ROWS, True))
+    )
+    if not tables:
+        raise reader.rows.error(1, "there are no rows")
+    return reader.finished(join_tables(tables), reader.kinds(is_whole=True), reader.all_labels())
+
+
+def scan_csv(
+    source: Source, options: Options, consume: Callable[[Iterator[Table]], Any]
+) -> tuple[Any, dict[str, Any], int | None]:
+    """What `consume` makes of all tables, how to read the file, and how many columns are kept."""
+    made, reader = _consumed(source, options, lambda reader: consume(reader.tables(CHUNK_ROWS)))
+    kinds = reader.kinds(is_whole=True)
+    return made, reader.reading(kinds, None), len(kept_among(kinds))
+
+
+def _consumed(
+    source: Source, options: Options, consume: Callable[["_Reader"], Any]
+) -> tuple[Any, "_Reader"]:
+    """What is made of a file by a reader that knows how all of its cells are written."""
     reader = _Reader(source, options)
-    tables: list[Table] = []
     try:
-        tables.extend(reader.tables(CHUNK_ROWS, keep_label_texts=True))
+        made = consume(reader)
     except _UnlikeError as unlike:
         if source.is_standard_input:
             raise unlike.error from None
-        tables.clear()
-        for _ in _all_tables(reader, keep_label_texts=True):  # for the kinds of all columns
-            pass
+        reader.go_to_end()
+        reader.raise_doubts()
         source.rewind()
-        again = _Reader(source, options)
-        again.kinds = reader.kinds
-        reader = again
-        tables.extend(reader.tables(CHUNK_ROWS, keep_label_texts=True))
-    if not tables:
-        raise reader.rows.error(1, "there are no rows")
-    table = join_tables(tables)
-    y = reader.all_labels()
-    reading = reader.reading(None if y is None else label_kind_of(y))
-    return Table(table.X, y, reading, table.lines, table.first_missing)
-
-
-def scanned_tables(source: Source, options: Options) -> Iterator[Table]:
-    """Tables for a scan. The last one knows what all columns hold."""
-    return _all_tables(_Reader(source, options), keep_label_texts=False)
-
-
-def _all_tables(reader: "_Reader", keep_label_texts: bool) -> Iterator[Table]:
-    """Tables to the end of the file, also where a column changes from numbers to a category."""
-    while True:
-        try:
-            yield from reader.tables(CHUNK_ROWS, keep_label_texts)
-        except _UnlikeError as unlike:
-            yield unlike.table
-        else:
-            return
+        reader = _Reader(source, options, reader.columns)
+        made = consume(reader)
+    reader.raise_doubts()
+    return made, reader
 
 
 class _Reader:
-    def __init__(self, source: Source, options: Options) -> None:
+    def __init__(
+        self, source: Source, options: Options, before: dict[int, Column] | None = None
+    ) -> None:
+        self._source = source
         self.options = options
         self.rows = CsvRows(source, options)
         self.names = self.rows.names
         check_names(self.names, options, source.name)
         self.label = find_label(self.names, options, source.name)
-        self.features = features_among(self.names, self.label, options)
-        self.kinds: dict[int, str] = {}
-        self._known: dict[int, dict[str, str]] = {j: {} for j in self.features}
+        asked = options.kinds or {}
+        self._dropped = [name for name, kind in asked.items() if kind == "drop"]
+        self.columns = {
+            j: Column(
+                self.names[j],
+                asked.get(self.names[j]),
+                self.rows.delimiter,
+                None if before is None else before[j],
+            )
+            for j in features_among(self.names, self.label, options, source.name)
+        }
         self._label_texts = LabelTexts()
         self._label_lines: list[NDArray[np.int64]] = []
         self._label_kind = options.label_kind
         self.label_gaps = False
-        if not self.features:
+        if not self.columns:
             raise self.rows.error(
                 1,
                 f"there is no column besides {self.names[0][:40]!r}; cells are taken to be "
@@ -105,74 +128,66 @@ class _Reader:
             )
 
     def tables(self, rows: int, keep_label_texts: bool = False) -> Iterator[Table]:
+        """The values of all columns, also of those that are left out in the end."""
         for lines, chunk in self.rows.chunks(rows):
             yield self._table(lines, list(zip(*chunk, strict=True)), keep_label_texts)
 
-    def _table(
-        self, lines: list[int], columns: list[tuple[str, ...]], keep_label_texts: bool
-    ) -> Table:
-        missing: list[MissingCell] = []
-        problems: list[DataError] = []
-        changes: list[DataError] = []  # from numbers to a category
-        decided = bool(self.kinds)
-        values: list[NDArray[Any]] = []
-        for j in self.features:
-            forced = (self.options.kinds or {}).get(self.names[j])
-            kind = forced or self.kinds.get(j, "number")
-            wrong = None
-            if kind == "number":
-                numbers, wrong, empty = to_numbers(columns[j])
-            if wrong is not None:
-                problem = self._not_a_number(lines[wrong], j, columns[j][wrong], bool(forced))
-                if forced:
-                    problems.append(problem)
-                elif decided:
-                    changes.append(problem)
-                kind = "category"
-            self.kinds[j] = kind
-            if kind == "category":
-                values.append(to_categories(columns[j], self._known[j]))
+    def go_to_end(self) -> None:
+        """Look at the rest of the file, whatever its cells are like."""
+        while True:
+            try:
+                for _ in self.tables(CHUNK_ROWS, True):
+                    pass
+            except _UnlikeError:
                 continue
-            values.append(numbers)
-            infinite = np.flatnonzero(np.isinf(numbers))
-            if len(infinite):
-                problems.append(self._not_finite(lines[infinite[0]], j, columns[j][infinite[0]]))
-            if empty is not None:
-                missing.append(MissingCell(lines[empty], j + 1, self.names[j]))
+            return
+
+    def _table(
+        self, lines: list[int], cells: list[tuple[str, ...]], keep_label_texts: bool
+    ) -> Table:
+        problems: list[DataError] = []
+        changes: list[DataError] = []
+        values: list[NDArray[Any]] = []
+        for j, column in self.columns.items():
+
+            def complain(row: int, message: str, place: int = j + 1) -> DataError:
+                return self.rows.error(lines[row], message, place)
+
+            read = column.read(cells[j], complain)
+            values.append(read.values)
+            problems += [read.problem] if read.problem else []
+            changes += [read.change] if read.change else []
         if problems:
             raise min(problems, key=_place)
         places = np.array(lines, dtype=np.int64)
         y = None
         if self.label is not None:
-            y = self._labels(columns[self.label], places, keep_label_texts)
-        names = tuple(self.names[j] for j in self.features)
-        kind_of_labels = None if y is None else label_kind_of(y)
-        reading = self.reading(kind_of_labels)
-        cells = Columns(names, tuple(values))
-        table = Table(cells, y, reading, places, min(missing, default=None))
+            y = self._labels(cells[self.label], places, keep_label_texts)
         if changes:
-            raise _UnlikeError(table, min(changes, key=_place))
-        return table
+            raise _UnlikeError(min(changes, key=_place))
+        names = tuple(column.name for column in self.columns.values())
+        return Table(Columns(names, tuple(values)), y, {}, places)
 
-    def _not_a_number(self, line: int, j: int, cell: str, forced: bool) -> DataError:
-        advice = (
-            "correct it, or read the column as a category"
-            if forced
-            else "all cells before are numbers; correct it, or say that the column is a category"
-        )
-        return self.rows.error(
-            line,
-            f"{cell.strip()[:40]!r} in column {self.names[j]!r} is not a number: {advice}",
-            j + 1,
-        )
+    def raise_doubts(self) -> None:
+        """Refuse cells that could be read in several ways, or in none."""
+        doubts = [doubt for column in self.columns.values() if (doubt := column.doubt())]
+        if doubts:
+            raise min(doubts, key=_place)
 
-    def _not_finite(self, line: int, j: int, cell: str) -> DataError:
-        return self.rows.error(
-            line,
-            f"{cell.strip()[:40]!r} in column {self.names[j]!r} is not finite; leave the cell "
-            "empty or put a number",
-            j + 1,
-        )
+    def kinds(self, is_whole: bool) -> dict[str, str]:
+        """What each column holds by the rows so far, which may be all."""
+        kinds = {column.name: column.kind(is_whole) for column in self.columns.values()}
+        check_some_left(kinds, self._source.name)
+        return kinds
+
+    def finished(self, table: Table, kinds: dict[str, str], y: NDArray[Any] | None) -> Table:
+        """Without the columns that are left out, and with how it was read."""
+        columns = keep_columns(table.X, kinds)
+        places = [self.names.index(name) + 1 for name in columns.names]
+        reading = self.reading(kinds, None if y is None else label_kind_of(y))
+        missing = first_missing(columns, places, table.lines)
+        ignored = ignored_among(self.names, self.label, self.options)
+        return Table(columns, y, reading, table.lines, missing, ignored_columns=ignored)
 
     def _labels(
         self, cells: tuple[str, ...], lines: NDArray[np.int64], keep: bool
@@ -216,12 +231,13 @@ class _Reader:
             lambda row, message: self.rows.error(int(lines[row]), message, place),
         )
 
-    def reading(self, label_kind: str | None) -> dict[str, Any]:
+    def reading(self, kinds: dict[str, str], label_kind: str | None) -> dict[str, Any]:
+        """How to read another file like this one."""
         reading: dict[str, Any] = {
             "format": "tsv" if self.rows.delimiter == "\t" else "csv",
             "delimiter": self.rows.delimiter,
             "header": self.options.header is not False,
-            "kinds": {self.names[j]: self.kinds[j] for j in self.features if j in self.kinds},
+            "kinds": kinds | dict.fromkeys(self._dropped, "drop"),
         }
         if self.label is not None:
             reading["label"] = self.names[self.label]

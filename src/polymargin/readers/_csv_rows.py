@@ -14,6 +14,7 @@ from polymargin.readers._source import Source
 __all__ = ["CsvRows"]
 
 CHUNK_CELLS = 1 << 21
+LONGEST_CELL = 1 << 24  # characters
 _DELIMITERS = (",", ";", "\t")
 
 
@@ -44,10 +45,13 @@ class CsvRows:
         """Rows with the line they start on."""
         while True:
             line = self._csv.line_num + 1
+            limit = csv.field_size_limit(LONGEST_CELL)  # of all who use the module
             try:
                 cells = next(self._csv, None)
             except csv.Error as error:
                 raise self.error(line, _explain(error)) from error
+            finally:
+                csv.field_size_limit(limit)
             if cells is None:
                 return
             if len(cells) > MOST_COLUMNS:
@@ -96,7 +100,7 @@ class CsvRows:
 
 def _could_be_data(names: list[str]) -> bool:
     """Whether all cells but one, which may be a label, are numbers."""
-    _, wrong, _ = to_numbers(names)
+    _, wrong = to_numbers(names)
     if wrong is None:
         return True
     return len(names) > 1 and to_numbers(names[:wrong] + names[wrong + 1 :])[1] is None
@@ -111,7 +115,7 @@ def _explain(error: csv.Error) -> str:
     text = str(error)
     if "field limit" in text or "unexpected end of data" in text:
         return (
-            f"a cell is longer than {csv.field_size_limit()} characters or its quote is never "
+            f"a cell is longer than {LONGEST_CELL} characters or its quote is never "
             "closed; close it"
         )
     if "expected after" in text:

@@ -7,9 +7,10 @@ from polymargin.errors import DataError
 from polymargin.readers._options import FORMATS
 from polymargin.readers._source import Source
 
-__all__ = ["LABEL_NAMES", "find_format", "format_by_name"]
+__all__ = ["LABEL_NAMES", "TEXT_NAMES", "find_format", "format_by_name", "is_header_of_texts"]
 
 LABEL_NAMES = ("label", "class", "target", "y")
+TEXT_NAMES = ("text", "texts", "sentence", "message", "review", "comment", "document")
 
 _ENDINGS = {
     ".svm": "svmlight",
@@ -85,15 +86,33 @@ def _by_content(source: Source) -> str | None:
 
 
 def looks_like_texts(lines: list[bytes]) -> bool:
-    """Whether these first lines of a file are ``label<TAB>text``.
+    """Whether these first lines of a file are ``label<TAB>text``, perhaps below a header.
 
-    They are if each has exactly one tab, the first is no header (neither of its cells is one of
-    "label", "class", "target", "y" or "text"), and the second cells are not all numbers.
+    They are if each has exactly one tab, the second cells are not all numbers, and the first line
+    is no header of another table: that of a table has one of "label", "class", "target", "y" or a
+    name of texts in one of its cells, and the same cell in no other line.
     """
-    rows = [line.split(b"\t") for line in lines if line.strip()]
+    lines = [line for line in lines if line.strip()]
+    rows = [line.split(b"\t") for line in lines]
     if not rows or any(len(row) != 2 for row in rows):
         return False
-    header_names = {*(name.encode() for name in LABEL_NAMES), b"text"}
-    if any(cell.strip().lower() in header_names for cell in rows[0]):
+    below = rows[1:] if is_header_of_texts(lines[0]) else rows
+    if below is rows and _is_other_header(rows):
         return False
-    return not all(_IS_NUMBER.fullmatch(row[1].strip()) for row in rows)
+    return bool(below) and not all(_IS_NUMBER.fullmatch(row[1].strip()) for row in below)
+
+
+def is_header_of_texts(line: bytes) -> bool:
+    """Whether a line names the columns of ``label<TAB>text``."""
+    cells = [cell.strip().lower() for cell in line.decode("utf-8", "replace").split("\t")]
+    return len(cells) == 2 and cells[0] in LABEL_NAMES and cells[1] in TEXT_NAMES
+
+
+def _is_other_header(rows: list[list[bytes]]) -> bool:
+    names = {name.encode() for name in (*LABEL_NAMES, *TEXT_NAMES)}
+    first = [cell.strip().lower() for cell in rows[0]]
+    others = [[cell.strip().lower() for cell in row] for row in rows[1:]]
+    return any(
+        cell in names and all(row[place] != cell for row in others)
+        for place, cell in enumerate(first)
+    )

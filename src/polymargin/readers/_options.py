@@ -6,12 +6,12 @@ from os import PathLike
 from typing import Any
 
 from polymargin._threads import count_threads
+from polymargin.readers._kinds import check_kind
 
 __all__ = ["FORMATS", "Options"]
 
 FORMATS = ("svmlight", "text", "csv", "tsv", "parquet", "arrow", "npz")
 
-_KINDS = ("number", "category")
 _LABEL_KINDS = ("integer", "number", "string")
 
 
@@ -44,7 +44,7 @@ class Options:
         if self.label_kind is not None:
             _check_choice("label_kind", self.label_kind, _LABEL_KINDS)
         for name, kind in (self.kinds or {}).items():
-            _check_choice(f"kinds[{name!r}]", kind, _KINDS)
+            check_kind(name, kind)
         if self.n_features is not None and not 0 <= self.n_features < 2**31:
             raise ValueError(f"n_features={self.n_features}: use a number from 0 to 2147483647")
         if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '\r\n"'):

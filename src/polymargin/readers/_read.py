@@ -47,7 +47,7 @@ def read(
         The file; ``"-"`` is standard input.
     format : {"svmlight", "text", "csv", "tsv", "parquet", "arrow", "npz"}, optional
         By default it is taken from the name, else from the content where that is clear. A ``.tsv``
-        file whose lines have one tab each and no header is text.
+        file whose lines have one tab each is text, unless its header is that of a table.
     label : str or int, optional
         The column of the labels in a table: its name, or its position counted from 1, negative
         from the end. By default the column named label, class, target or y, else the last.
@@ -57,8 +57,11 @@ def read(
         Whether indices of svmlight text start from 0. "auto": if there is an index 0.
     has_labels : bool, default=True
         Whether every row must have a label. If not, labels are still read where all rows have one.
-    kinds : mapping of str to {"number", "category"}, optional
-        What columns of a table hold. By default numbers if all their cells are.
+    kinds : mapping of str to str, optional
+        What columns of a table hold: "number", "category", "text", "date", or "drop" for a column
+        that is left out. How it is written may follow: "number:point" or "number:comma" for the
+        decimal mark, "date:ymd", "date:dmy" or "date:mdy"; and how it becomes features,
+        "text:tfidf" or "text:hashing". By default the cells tell; the guide has the rules.
     label_kind : {"integer", "number", "string"}, optional
         What labels are read as. By default the first that all of them are.
     labels_path : str or path-like, optional
@@ -67,7 +70,8 @@ def read(
         What separates the cells of a CSV file. By default a comma, semicolon or tab.
     header : bool or "auto", default="auto"
         Whether the first row of a CSV file names the columns. If not they are "1", "2" and so on.
-        "auto": it does, and a first row that could hold data is an error.
+        "auto": it does, and a first row that could hold data is an error; the first line of a file
+        of texts does if it is that of "label" and "text".
     extra : {"error", "ignore"}, default="error"
         What to do with svmlight entries beyond `n_features`, which are an error or left out, and
         with columns that are not in `kinds`, which are read or left out.

@@ -1,16 +1,17 @@
 """`scan`: what a file holds, without its rows."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import Any
 
 import numpy as np
 
 from polymargin.errors import DataError
+from polymargin.readers._arrow import scan_arrow
 from polymargin.readers._batches import format_batches
-from polymargin.readers._checks import with_delimiter, wrong_count
-from polymargin.readers._csv import scanned_tables
+from polymargin.readers._checks import check_seekable, with_delimiter, wrong_count
+from polymargin.readers._csv import scan_csv
 from polymargin.readers._formats import find_format
 from polymargin.readers._labels import label_kind_of, labels_from_texts, read_labels
 from polymargin.readers._options import Options
@@ -74,7 +75,7 @@ def scan(
         if form == "svmlight":
             found = scan_svmlight(source, options)
         else:
-            found = _scan_tables(_string_labelled(source, form, options), source, options)
+            found = _scan_tables(source, form, options)
     if found.n_rows == 0:
         raise DataError("there are no rows", path=source.name)
     if options.labels_path is None:
@@ -86,37 +87,49 @@ def scan(
     return replace(found, classes=np.unique(y), reading=reading)
 
 
-def _string_labelled(source: Source, form: str, options: Options) -> Iterator[Table]:
-    """Tables whose labels are strings: what else they are shows at the end."""
-    options = replace(options, label_kind="string")
-    if form in ("csv", "tsv"):
-        return scanned_tables(source, with_delimiter(form, options))
-    return format_batches(source, form, _ROWS, options)
+@dataclass
+class _Counted:
+    """What the tables of a file add up to."""
 
-
-def _scan_tables(tables: Iterator[Table], source: Source, options: Options) -> Scan:
-    n_rows = 0
+    n_rows: int = 0
     n_features: int | None = None
-    distinct: dict[str, None] = {}
-    has_labels = True
-    reading: dict[str, Any] = {}
+    labels: dict[str, None] = field(default_factory=dict)
+    has_labels: bool = True
+    reading: dict[str, Any] = field(default_factory=dict)
+
+
+def _count(tables: Iterator[Table]) -> _Counted:
+    counted = _Counted()
     for table in tables:
-        n_rows += table.n_rows
-        reading = table.reading
+        counted.n_rows += table.n_rows
+        counted.reading = table.reading
         if isinstance(table.X, Columns):
-            n_features = len(table.X.names)
+            counted.n_features = len(table.X.names)
         elif not isinstance(table.X, list):
-            n_features = int(table.X.shape[1])
+            counted.n_features = int(table.X.shape[1])
         if table.y is None:
-            has_labels = False
+            counted.has_labels = False
         else:
-            distinct.update(dict.fromkeys(table.y))
+            counted.labels.update(dict.fromkeys(table.y))
+    return counted
+
+
+def _scan_tables(source: Source, form: str, options: Options) -> Scan:
+    as_strings = replace(options, label_kind="string")  # what else labels are shows at the end
+    if form in ("csv", "tsv"):
+        counted, reading, n_features = scan_csv(source, with_delimiter(form, as_strings), _count)
+    elif form in ("parquet", "arrow"):
+        check_seekable(source, form)
+        counted, reading, n_features = scan_arrow(source.path, form, as_strings, _count)
+    else:
+        counted = _count(format_batches(source, form, _ROWS, as_strings))
+        reading, n_features = counted.reading, counted.n_features
     reading.pop("label_kind", None)
-    if not has_labels or not distinct:
-        return Scan(n_rows, n_features, None, reading)
-    texts = list(distinct)
+    if not counted.has_labels or not counted.labels:
+        return Scan(counted.n_rows, n_features, None, reading)
+    texts = list(counted.labels)
     classes = labels_from_texts(
         texts, texts, options.label_kind, lambda _, message: DataError(message, path=source.name)
     )
     reading["label_kind"] = label_kind_of(classes)
-    return Scan(n_rows, n_features, np.unique(classes), reading)
+    return Scan(counted.n_rows, n_features, np.unique(classes), reading)

@@ -11,7 +11,7 @@ __all__ = ["Columns", "MissingCell", "Scan", "Table"]
 
 
 class MissingCell(NamedTuple):
-    """An empty cell of a column of numbers."""
+    """An empty cell of a column of numbers or dates."""
 
     line: int  # of the file, or the row in files without lines, counted from 1
     column: int  # counted from 1
@@ -27,8 +27,11 @@ class Columns:
     names : tuple of str
         One for each column, in the order of the file.
     values : tuple of ndarray
-        Each of shape (n,): float64 with NaN where a cell is missing, or objects for a category,
-        strings and None where a cell is missing.
+        Each of shape (n,): float64 with NaN where a number is missing, datetime64 with NaT where a
+        date is, or objects for words, strings and None where a cell is missing.
+    kinds : dict of str, optional
+        For each column "number", "category", "date" or "text", the latter perhaps with how it
+        becomes features, "text:tfidf" or "text:hashing". By default words are a category.
 
     Examples
     --------
@@ -41,19 +44,20 @@ class Columns:
 
     names: tuple[str, ...]
     values: "tuple[NDArray[Any], ...]"
+    kinds: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        by_type = {"O": "category", "M": "date"}
+        told = {
+            name: self.kinds.get(name) or by_type.get(values.dtype.kind, "number")
+            for name, values in zip(self.names, self.values, strict=True)
+        }
+        object.__setattr__(self, "kinds", told)
 
     @property
     def n_rows(self) -> int:
         """Cells of each column."""
         return len(self.values[0]) if self.values else 0
-
-    @property
-    def kinds(self) -> dict[str, str]:
-        """For each column whether it holds numbers or a category."""
-        return {
-            name: "category" if values.dtype == object else "number"
-            for name, values in zip(self.names, self.values, strict=True)
-        }
 
 
 @dataclass(frozen=True)
@@ -73,9 +77,11 @@ class Table:
     lines : ndarray of shape (n,) or None
         The line of the file on which each row starts, where there are lines.
     first_missing : MissingCell or None
-        The first empty cell in a column of numbers, which is NaN in `X`.
+        The first empty cell in a column of numbers or dates, which is NaN or NaT in `X`.
     ignored_entries : int
         Entries of a svmlight file left out because of ``extra="ignore"``.
+    ignored_columns : tuple of str
+        Columns left out because of ``extra="ignore"``.
     """
 
     X: Any
@@ -84,6 +90,7 @@ class Table:
     lines: "NDArray[np.int64] | None" = None
     first_missing: MissingCell | None = None
     ignored_entries: int = 0
+    ignored_columns: tuple[str, ...] = ()
 
     @property
     def n_rows(self) -> int:

@@ -1,0 +1,282 @@
+"""How the cells of one column of a text file are read, told by the cells themselves."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polymargin.errors import DataError
+from polymargin.readers._cells import (
+    NUMBER_MANNERS,
+    Fit,
+    fit_numbers,
+    has_ambiguous_comma,
+    is_missing,
+    to_numbers,
+    to_words,
+)
+from polymargin.readers._dates import DATE_MANNERS, fit_dates, to_dates
+from polymargin.readers._kinds import Facts, base_kind
+
+__all__ = ["Column", "ReadCells"]
+
+_MANNERS: dict[str, tuple[str, ...]] = {
+    "number": NUMBER_MANNERS,
+    "date": DATE_MANNERS,
+    "words": (),
+}
+_ONE = {
+    "number": "a number",
+    "number:point": "a number with a decimal point",
+    "number:comma": "a number with a decimal comma",
+    "date": "a date as in 2024-12-31, 31.12.2024 or 12/31/2024",
+    "date:ymd": "a date with the year first",
+    "date:dmy": "a date with the day first",
+    "date:mdy": "a date with the month first",
+}
+_AFTER_NOTHING = "comes after missing cells alone; say what the column holds (kinds=, --column)"
+_SETTLING = (",", ";")  # delimiters that tell what a comma between digits stands for
+
+Complaint = Callable[[int, str], DataError]  # about the cell of a row
+
+
+@dataclass(frozen=True)
+class ReadCells:
+    """Some cells of a column.
+
+    Parameters
+    ----------
+    values : ndarray
+        Numbers, dates or strings.
+    problem : DataError or None
+        What is wrong whatever other cells hold.
+    change : DataError or None
+        That these cells are not like those before, which have to be read again in another way.
+    """
+
+    values: NDArray[Any]
+    problem: DataError | None = None
+    change: DataError | None = None
+
+
+@dataclass(frozen=True)
+class _Look:
+    """What some cells are: "number", "date", "words", or None where all of them are missing."""
+
+    family: str | None
+    fit: Fit
+    first_other: dict[str, int | None]  # the first cell that is no number, that is no date
+
+
+def _look_at(cells: Sequence[str]) -> _Look:
+    numbers = fit_numbers(cells)
+    if numbers.wrong is None:
+        first = next((row for row, cell in enumerate(cells) if not is_missing(cell)), None)
+        family = None if first is None else "number"
+        return _Look(family, numbers, {"number": None, "date": first})
+    dates = fit_dates(cells)
+    others = {"number": numbers.wrong, "date": dates.wrong}
+    if dates.wrong is None:
+        return _Look("date", dates, others)
+    return _Look("words", Fit(frozenset()), others)
+
+
+class Column:
+    """A column as far as its cells so far tell.
+
+    Parameters
+    ----------
+    name : str
+        Of the column.
+    kind : str or None
+        What it has to hold; None where the cells decide.
+    delimiter : str
+        That of the file. A comma between digits that may be of either manner stands before a
+        fraction where semicolons separate cells, and between groups where commas do.
+    before : Column or None
+        What an earlier look at all of the same cells has told.
+    """
+
+    def __init__(
+        self, name: str, kind: str | None, delimiter: str, before: "Column | None" = None
+    ) -> None:
+        self.name = name
+        self.facts = Facts(name)
+        self._asked = kind
+        self._delimiter = delimiter
+        self._known: dict[str, str] = {}
+        self._has_cells = False
+        self._has_point = False  # in a cell that may also be read with a decimal comma
+        asked, _, manner = (kind or "").partition(":")
+        # What all cells so far are; None as long as there is nothing to tell by.
+        self._family = "words" if asked in ("category", "text") else None
+        # How all of them can be read; None for all manners of the family.
+        self._manners = {manner} if manner and self._family is None else None
+        self._is_plain = True
+        self._mixed: DataError | None = None  # numbers, or dates, that no manner reads together
+        self._unclear: DataError | None = None  # a comma between digits that may be of either
+        if before is not None:
+            self._family, self._manners = before._family, before._manners
+            self._is_plain, self._unclear = before._is_plain, before._unclear
+
+    @property
+    def _form(self) -> str:
+        """How cells are read: a family with its manner, or "words"."""
+        family = self._family or base_kind(self._asked or "number")
+        manners = _MANNERS[family] if self._manners is None else self._manners
+        if family == "number" and len(manners) > 1 and self._unclear is not None:
+            return "number:comma" if self._delimiter == ";" else "number:point"
+        return next((f"{family}:{m}" for m in _MANNERS[family] if m in manners), "words")
+
+    def read(self, cells: Sequence[str], complain: Complaint) -> ReadCells:
+        """The values of more cells, and what is wrong with them."""
+
+        def about(row: int, message: str) -> DataError:
+            cell = cells[row].strip()[:40]
+            return complain(row, f"{cell!r} in column {self.name!r} {message}")
+
+        before = self._form if self._has_cells else None
+        was_empty = self._family is None
+        look = _look_at(cells) if self._family != "words" else None
+        wrong = None if look is None else self._narrow(look, cells, about)
+        if wrong is not None and self._asked is not None:
+            is_open = ":" not in self._asked
+            problem = (self._mixed if is_open else None) or about(wrong, _refusal(self._asked))
+            return ReadCells(to_words(cells, {}), problem)
+        form = self._form
+        change = self._change(before, form, wrong, cells, about)
+        if change is not None and was_empty:
+            change = about(wrong or 0, _AFTER_NOTHING)
+        self._has_cells = True
+        if form == "number:point" and look is not None and look.fit.numbers is not None:
+            values: NDArray[Any] = look.fit.numbers
+        else:
+            values = self._convert(cells, form)
+        self.facts.add(values)
+        return ReadCells(values, _not_finite(values, about), change)
+
+    def _change(
+        self,
+        before: str | None,
+        form: str,
+        wrong: int | None,
+        cells: Sequence[str],
+        about: Complaint,
+    ) -> DataError | None:
+        """Where cells before these were read in a way that turns out to be wrong."""
+        had_point, is_open = self._has_point, self._manners is None or len(self._manners) > 1
+        if self._family == "number" and is_open:
+            self._has_point = had_point or any("." in cell for cell in cells)
+        if before is None or before == form:
+            return None
+        family, _, manner = before.partition(":")
+        if base_kind(form) == "number" == family and not had_point:
+            return None  # without a point both manners read the same
+        if wrong is None:
+            wrong = next(row for row, c in enumerate(cells) if not _reads(family, {manner}, c))
+        return about(wrong, _unlike(before))
+
+    def _narrow(self, look: _Look, cells: Sequence[str], about: Complaint) -> int | None:
+        """Rule out what more cells cannot be; the first of them that is unlike those before."""
+        if look.family is None:
+            return None
+        asked = base_kind(self._asked) if self._asked else look.family
+        expected = self._family or asked
+        if "words" in (look.family, expected) or look.family != expected:
+            self._family, self._mixed = "words", None
+            return look.first_other.get(expected)
+        self._family = expected
+        self._is_plain = self._is_plain and look.fit.is_plain
+        before = set(_MANNERS[expected]) if self._manners is None else self._manners
+        self._manners = before & look.fit.manners
+        if len(self._manners) > 1 and self._unclear is None and not look.fit.is_plain:
+            self._unclear = _find_unclear(cells, expected, about)
+        if self._manners or not before:
+            return None
+        unread = (row for row, cell in enumerate(cells) if not _reads(expected, before, cell))
+        wrong = next(unread, look.fit.clash)
+        assert wrong is not None
+        self._mixed = about(
+            wrong,
+            f"is written in another manner than the {expected}s before it; write all of them "
+            "alike, or say that the column is a category (kinds=, --column NAME=category)",
+        )
+        return wrong
+
+    def _convert(self, cells: Sequence[str], form: str) -> NDArray[Any]:
+        family, _, manner = form.partition(":")
+        if family == "number":
+            return to_numbers(cells, manner)[0]
+        return to_dates(cells, manner)[0] if family == "date" else to_words(cells, self._known)
+
+    def doubt(self) -> DataError | None:
+        """What the cells contradict each other in, or leave open."""
+        if self._mixed is not None or self._manners is None or len(self._manners) < 2:
+            return self._mixed
+        is_settled = self._family == "words" or (
+            self._family == "number" and self._delimiter in _SETTLING
+        )
+        return None if is_settled else self._unclear
+
+    def kind(self, is_whole: bool) -> str:
+        """What the column holds; `is_whole` where there are no other cells."""
+        if self._asked is not None and (":" in self._asked or self._family == "words"):
+            return self._asked
+        if self._asked is None and self._is_left_out(is_whole):
+            return "drop"
+        family, _, manner = self._form.partition(":")
+        if family == "words":
+            return self.facts.kind_of_words()
+        is_default = self._family is None or (family == "number" and self._is_plain)
+        return family if is_default else f"{family}:{manner}"
+
+    def _is_left_out(self, is_whole: bool) -> bool:
+        if self._family == "number":
+            return self.facts.are_row_numbers()
+        return is_whole and self.facts.is_empty
+
+
+def _find_unclear(cells: Sequence[str], family: str, about: Complaint) -> DataError | None:
+    """About the first cell that shows that there are two ways to read the column."""
+    for row, cell in enumerate(cells):
+        if family == "number" and has_ambiguous_comma(cell):
+            return about(
+                row,
+                "has a comma before a fraction or between groups of digits: say number:comma or "
+                "number:point (kinds=, --column NAME=number:comma)",
+            )
+        if family == "date" and not is_missing(cell):
+            return about(
+                row,
+                "has the day or the month first: say date:dmy or date:mdy (kinds=, --column "
+                "NAME=date:dmy)",
+            )
+    return None
+
+
+def _not_finite(values: NDArray[Any], about: Complaint) -> DataError | None:
+    infinite = np.flatnonzero(np.isinf(values)) if values.dtype.kind == "f" else np.empty(0)
+    if not len(infinite):
+        return None
+    return about(int(infinite[0]), "is not finite; leave the cell empty or put a number")
+
+
+def _reads(family: str, manners: set[str], cell: str) -> bool:
+    """Whether one of the manners reads a cell, or it is missing."""
+    fit = fit_numbers([cell]) if family == "number" else fit_dates([cell])
+    return is_missing(cell) or bool(fit.manners & manners)
+
+
+def _refusal(kind: str) -> str:
+    return f"is not {_ONE[kind]}: correct it, or read the column as a category"
+
+
+def _unlike(form: str) -> str:
+    one = _ONE["number" if form == "number:point" else form]
+    many = one.removeprefix("a ").replace("number", "numbers").replace("date", "dates")
+    return (
+        f"is not {one}: all cells before are {many}; correct it, or say that the column is a "
+        "category"
+    )

@@ -1,0 +1,117 @@
+"""What a column of a table holds: the kinds, and the rules by which content tells them.
+
+1. Cells that are all numbers make a column of numbers; they are told apart by `_cells`, dates by
+   `_dates`. Everything else is words.
+2. Words are text where half of the distinct values have several words and there are more distinct
+   values than a quarter of the cells.
+3. Other words of which nine cells out of ten are distinct name the rows: the column is left out.
+4. Other words are a category.
+5. Whole numbers that are all distinct, in a column without a name or named like an identifier
+   (id, index, row, key, uuid, guid, no, nr), name the rows as well and are left out.
+6. A column without a single value is left out.
+
+Rules 3 and 5 need 20 values. Rules 2 to 5 go by the first 100,000 rows.
+"""
+
+import re
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["KINDS", "Facts", "base_kind", "check_kind", "has_id_name"]
+
+_MANNERS = {
+    "number": ("point", "comma"),
+    "category": (),
+    "text": ("tfidf", "hashing"),
+    "date": ("ymd", "dmy", "mdy"),
+    "drop": (),
+}
+KINDS = tuple(
+    name
+    for kind, manners in _MANNERS.items()
+    for name in (kind, *(f"{kind}:{manner}" for manner in manners))
+)
+
+FACT_ROWS = 100_000
+_FEWEST = 20  # values by which a column can be taken for names of the rows
+_NEARLY_ALL = 0.9
+_TEXT_PART = 0.25
+_ID_NAMES = frozenset({"", "#", "id", "index", "row", "key", "uuid", "guid", "no", "nr", "unnamed"})
+_NAME_PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|#")
+# Scripts that are written without blanks between words: Thai, Lao, Burmese, Khmer, Chinese,
+# Japanese.
+_WITHOUT_BLANKS = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
+_LONG = 5  # characters of such a script that are more than a word
+
+
+def base_kind(kind: str) -> str:
+    """Without the manner: "number" of "number:comma"."""
+    return kind.partition(":")[0]
+
+
+def check_kind(column: str, kind: Any) -> None:
+    """ValueError where there is no such kind."""
+    if kind not in KINDS:
+        raise ValueError(f"kinds[{column!r}]={kind!r}: use one of {', '.join(map(repr, KINDS))}")
+
+
+def has_id_name(column: str) -> bool:
+    """Whether the name of a column is that of an identifier; rule 5."""
+    parts = [part.lower() for part in _NAME_PARTS.findall(column)]
+    return not column.strip() or bool(parts and parts[-1] in _ID_NAMES)
+
+
+class Facts:
+    """What the first rows tell of the words, or of the numbers, of a column."""
+
+    def __init__(self, column: str) -> None:
+        self._column = column
+        self._n_rows = 0
+        self._n_values = 0
+        self._distinct: dict[Any, None] = {}
+        self._may_be_id = has_id_name(column)
+
+    def add(self, values: NDArray[Any]) -> None:
+        """More cells of the column, as they were read."""
+        first = values[: max(0, FACT_ROWS - self._n_rows)]
+        self._n_rows += len(first)
+        if values.dtype == object:
+            words = [word for word in first.tolist() if word is not None]
+            self._n_values += len(words)
+            self._distinct.update(dict.fromkeys(words))
+        elif values.dtype.kind == "f":
+            numbers = first[~np.isnan(first)]
+            self._n_values += len(numbers)
+            self._may_be_id = self._may_be_id and bool((numbers == np.floor(numbers)).all())
+            if self._may_be_id:
+                self._distinct.update(dict.fromkeys(numbers.tolist()))
+        else:
+            self._n_values += int(np.count_nonzero(~np.isnat(first)))
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no cell has a value, among all rows if these are few enough; rule 6."""
+        return self._n_values == 0 and self._n_rows < FACT_ROWS
+
+    def kind_of_words(self) -> str:
+        """ "text", "drop" or "category": rules 2, 3 and 4."""
+        n_several = sum(map(_has_several_words, self._distinct))
+        are_many = len(self._distinct) > _TEXT_PART * self._n_values
+        if are_many and n_several >= len(self._distinct) / 2:
+            return "text"
+        return "drop" if self._names_the_rows(_NEARLY_ALL) else "category"
+
+    def are_row_numbers(self) -> bool:
+        """Rule 5."""
+        return self._may_be_id and self._names_the_rows(1.0)
+
+    def _names_the_rows(self, part: float) -> bool:
+        return self._n_values >= _FEWEST and len(self._distinct) >= part * self._n_values
+
+
+def _has_several_words(value: str) -> bool:
+    return len(value.split(maxsplit=1)) > 1 or (
+        len(value) >= _LONG and _WITHOUT_BLANKS.search(value) is not None
+    )

@@ -1,0 +1,408 @@
+"""What the columns of a table are told to be: numbers, categories, texts, dates, identifiers."""
+
+import io
+import math
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polymargin.errors import DataError
+from polymargin.readers import _csv, read, read_batches, scan
+from polymargin.readers._cells import fit_numbers, to_numbers
+from polymargin.readers._kinds import KINDS, has_id_name
+
+WORDS = ("good", "bad", "fair", "poor", "fine", "weak")
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Any:
+    """Writes columns of cells, and labels, as a file."""
+
+    def write(delimiter: str = ",", file: str = "table.csv", **columns: list[str]) -> Path:
+        n = len(next(iter(columns.values())))
+        columns["label"] = [str(i % 2) for i in range(n)]
+        lines = [delimiter.join(columns)]
+        lines += [
+            delimiter.join(f'"{cell}"' if delimiter in cell else cell for cell in row)
+            for row in zip(*columns.values(), strict=True)
+        ]
+        path = tmp_path / file
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        return path
+
+    return write
+
+
+def kinds_of(path: Path, **options: Any) -> dict[str, str]:
+    """Those of `read`, which have to be those of `scan`."""
+    found: dict[str, str] = read(path, **options).reading["kinds"]
+    assert scan(path, **options).reading["kinds"] == found
+    return found
+
+
+def place(caught: Any) -> tuple[int | None, int | None]:
+    return caught.value.line, caught.value.column
+
+
+class TestKinds:
+    def test_rules(self, table: Any) -> None:
+        n = 40
+        path = table(
+            price=[f"{10 * i}.5" for i in range(n)],
+            colour=[WORDS[i % 3] for i in range(n)],
+            city=[("New York", "San Francisco")[i % 2] for i in range(n)],
+            remark=[f"it is {WORDS[i % 6]} number {i}" for i in range(n)],
+            code=[f"x{i}z" for i in range(n)],
+            when=[f"2024-01-{i % 28 + 1:02}" for i in range(n)],
+            id=[str(1000 + 7 * i) for i in range(n)],
+            empty=[""] * n,
+            中文=[f"今天天气很好{i}" for i in range(n)],
+        )
+        assert kinds_of(path) == {
+            "price": "number",
+            "colour": "category",
+            "city": "category",
+            "remark": "text",
+            "code": "drop",
+            "when": "date:ymd",
+            "id": "drop",
+            "empty": "drop",
+            "中文": "text",
+        }
+        rows = read(path)
+        assert rows.X.names == ("price", "colour", "city", "remark", "when", "中文")
+        assert rows.X.kinds["when"] == "date"
+        assert rows.first_missing is None
+        again = read(path, **rows.reading)
+        assert again.X.kinds == rows.X.kinds
+        parts = list(read_batches(path, rows=16, **scan(path).reading))
+        assert [part.X.kinds for part in parts] == [rows.X.kinds] * 3
+        assert scan(path).n_features == 6
+
+    def test_few_rows_have_no_identifiers(self, table: Any) -> None:
+        path = table(id=["1", "2", "3"], name=["a", "b", "c"])
+        assert kinds_of(path) == {"id": "number", "name": "category"}
+
+    @pytest.mark.parametrize("name", ["id", "ID", "PassengerId", "row_id", "Unnamed: 0", "", "#"])
+    def test_names_of_identifiers(self, name: str) -> None:
+        assert has_id_name(name)
+
+    @pytest.mark.parametrize("name", ["paid", "idea", "width", "grid", "price", "x1"])
+    def test_other_names(self, name: str) -> None:
+        assert not has_id_name(name)
+
+    def test_numbers_with_repeats_or_fractions_are_no_identifiers(self, table: Any) -> None:
+        path = table(
+            id=[str(i // 2) for i in range(40)],
+            key=[f"{i}.5" for i in range(40)],
+            count=[str(i) for i in range(40)],
+        )
+        assert set(kinds_of(path).values()) == {"number"}
+
+    def test_what_the_user_says_holds(self, table: Any) -> None:
+        path = table(
+            id=[str(i) for i in range(30)],
+            code=[f"x{i}" for i in range(30)],
+            remark=[f"it is {i}" for i in range(30)],
+        )
+        asked = {"id": "number", "code": "text:hashing", "remark": "drop"}
+        assert kinds_of(path, kinds=asked) == asked
+        assert read(path, kinds=asked).X.kinds == {"id": "number", "code": "text:hashing"}
+        assert kinds_of(path, kinds={"id": "category"})["id"] == "category"
+        with pytest.raises(DataError, match="nothing is left to learn from: of 'id', 'code'"):
+            read(path, kinds={"remark": "drop"})
+        with pytest.raises(DataError, match="column 'label' holds the labels"):
+            read(path, kinds={"label": "drop"})
+        with pytest.raises(ValueError, match=r"kinds\['id'\]='words': use one of"):
+            read(path, kinds={"id": "words"})
+
+    def test_columns_left_out_need_not_be_there_again(self, table: Any) -> None:
+        reading = read(table(a=["1"] * 30, id=[str(i) for i in range(30)])).reading
+        other = table(a=["5"], file="other.csv")
+        with pytest.raises(DataError, match="there is no column 'id'"):
+            read(other, **reading)
+        assert read(other, **reading, extra="ignore").X.names == ("a",)
+
+    def test_all_missing_columns_are_named(self, table: Any) -> None:
+        with pytest.raises(DataError, match="there are no columns 'b', 'c'; the columns are"):
+            read(table(a=["1"]), kinds={"a": "number", "b": "number", "c": "category"})
+
+    def test_labels_are_not_taken_from_a_column_of_texts(self, tmp_path: Path) -> None:
+        path = tmp_path / "a.csv"
+        path.write_text("intent,text\n" + "".join(f"a,some words {i}\n" for i in range(5)))
+        assert read(path).reading["label"] == "intent"
+
+    def test_words_that_show_late(self, table: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(_csv, "CHUNK_ROWS", 8)
+        n = 60
+        path = table(
+            a=[str(i) if i < 30 else f"some words {i}" for i in range(n)],
+            b=["" if i < 20 else f"2024-05-{i % 28 + 1:02}" for i in range(n)],
+            c=["1.234" if i < 50 else "1.234.567" for i in range(n)],
+        )
+        assert kinds_of(path) == {"a": "text", "b": "date:ymd", "c": "number:comma"}
+        values = dict(zip(read(path).X.names, read(path).X.values, strict=True))
+        assert values["a"][0] == "0"
+        assert values["c"].tolist() == [1234.0] * 50 + [1234567.0] * 10
+        assert read(path).first_missing[:2] == (2, 2)
+        with pytest.raises(DataError, match="'2024-05-21' in column 'b' comes after missing cells"):
+            list(read_batches(path, rows=10))
+        with pytest.raises(DataError, match="'some words 30' in column 'a' is not a number: all"):
+            list(read_batches(path, rows=10, kinds={"b": "date"}))
+
+
+class TestNumbers:
+    @pytest.mark.parametrize(
+        ("delimiter", "cells", "kind", "expected"),
+        [
+            (";", ["1,5", "-2,25", "3"], "number:comma", [1.5, -2.25, 3]),
+            (";", ["1,5e-3", ",5"], "number:comma", [0.0015, 0.5]),
+            (";", ["1.234,56", "12"], "number:comma", [1234.56, 12]),
+            (";", ["1.234.567", "12"], "number:comma", [1234567, 12]),
+            (";", ["1,234", "12"], "number:comma", [1.234, 12]),
+            (";", ["1,234.5", "12"], "number:point", [1234.5, 12]),
+            (",", ["1,234", "12"], "number:point", [1234, 12]),
+            (",", ["1,234,567.5", "12.25"], "number:point", [1234567.5, 12.25]),
+            (",", ["1.234", "5.678"], "number", [1.234, 5.678]),
+            (",", ["1.5", "1,234"], "number:point", [1.5, 1234]),
+            (";", ["1.5", "12"], "number", [1.5, 12]),
+            ("\t", ["1 234,5", "1\u202f000"], "number:comma", [1234.5, 1000]),
+            ("\t", ["1'234.5", "7"], "number:point", [1234.5, 7]),
+            ("\t", ["1 234", "7"], "number:point", [1234, 7]),
+        ],
+    )
+    def test_manners(
+        self, table: Any, delimiter: str, cells: list[str], kind: str, expected: list[float]
+    ) -> None:
+        path = table(delimiter, a=cells)
+        options = {"format": "csv", "delimiter": delimiter}
+        assert kinds_of(path, **options) == {"a": kind}
+        rows = read(path, **options)
+        assert rows.X.values[0].tolist() == pytest.approx(expected)
+        assert rows.X.kinds == {"a": "number"}
+        assert read(path, **rows.reading).X.values[0].tolist() == pytest.approx(expected)
+
+    def test_a_comma_that_may_be_either(self, table: Any) -> None:
+        path = table("\t", "a.tsv", b=["1", "2", "3"], a=["12", "1,234", "1,500"])
+        with pytest.raises(DataError, match="'1,234' in column 'a' has a comma.* number:c") as c:
+            read(path)
+        assert place(c) == (3, 2)
+        with pytest.raises(DataError, match="'1,234' in column 'a' has a comma"):
+            list(read_batches(path))
+        assert read(path, kinds={"a": "number:comma"}).X.values[1].tolist() == [12, 1.234, 1.5]
+        assert read(path, kinds={"a": "number:point"}).X.values[1].tolist() == [12, 1234, 1500]
+
+    def test_mixed_manners(self, table: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        path = table(";", b=["1", "2", "3"], a=["1,5", "2", "1.5"])
+        for chunk in (2, 4096):
+            monkeypatch.setattr(_csv, "CHUNK_ROWS", chunk)
+            with pytest.raises(DataError, match="'1.5' in column 'a' is written in another") as c:
+                read(path)
+            assert place(c) == (4, 2)
+            with pytest.raises(DataError, match="'1.5' in column 'a' is written in another"):
+                scan(path)
+        assert read(path, kinds={"a": "category"}).X.values[1].tolist() == ["1,5", "2", "1.5"]
+        with pytest.raises(DataError, match="'1,5' in column 'a' is not a number with a decimal p"):
+            read(path, kinds={"a": "number:point"})
+
+    def test_words_among_them_make_words(self, table: Any) -> None:
+        assert kinds_of(table(";", a=["1,5", "1.5", "x"])) == {"a": "category"}
+
+    def test_no_numbers(self, table: Any) -> None:
+        path = table(a=["1.2.3", "10.0.0.1", "1,23,4"], b=["1_000", "0x1", "٣"])
+        assert kinds_of(path) == {"a": "category", "b": "category"}
+
+    def test_batches_of_whole_numbers_first(self, table: Any) -> None:
+        path = table(";", a=["1", "2", "1,234"])
+        parts = list(read_batches(path, rows=2))
+        assert parts[1].X.values[0].tolist() == [1.234]
+
+    @given(st.lists(st.floats(-1e9, 1e9).map(lambda x: round(x, 3)), min_size=1))
+    def test_both_manners_of_any_numbers(self, numbers: list[float]) -> None:
+        point = [f"{number:,.3f}" for number in numbers] + ["1,000.5"]
+        comma = [cell.translate(str.maketrans(",.", ".,")) for cell in point]
+        for manner, cells in (("point", point), ("comma", comma)):
+            assert fit_numbers(cells).manners == {manner}
+            values, wrong = to_numbers(cells, manner)
+            assert wrong is None
+            np.testing.assert_allclose(values[:-1], numbers)
+
+    def test_a_pipe_is_not_read_again(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(_csv, "CHUNK_ROWS", 2)
+        text = "a;label\n1.234;0\n2;0\n1.234.567;1\n"
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+        with pytest.raises(
+            DataError, match=r"'1.234.567' in column 'a' is not a number: all cells"
+        ):
+            read("-", format="csv")
+
+
+class TestDates:
+    @pytest.mark.parametrize(
+        ("cells", "kind", "first"),
+        [
+            (["2024-12-31", "2024-01-02"], "date:ymd", "2024-12-31"),
+            (["2024/2/3", "2024/12/31"], "date:ymd", "2024-02-03"),
+            (["31.12.2024", "1.2.2024"], "date:dmy", "2024-12-31"),
+            (["1.2.2024", "3.4.2024"], "date:dmy", "2024-02-01"),
+            (["01/02/2024", "12/31/2024"], "date:mdy", "2024-01-02"),
+            (["01/02/2024", "31/12/2024"], "date:dmy", "2024-02-01"),
+            (["2024-12-31 17:30", "2024-12-31"], "date:ymd", "2024-12-31T17:30"),
+            (["2024-12-31T17:30:05.25Z", ""], "date:ymd", "2024-12-31T17:30:05"),
+            (["2024-12-31T01:30:00+02:00", ""], "date:ymd", "2024-12-30T23:30"),
+            (["12/31/2024 11:59 PM", "1/2/2024 12:01 am"], "date:mdy", "2024-12-31T23:59"),
+        ],
+    )
+    def test_manners(self, table: Any, cells: list[str], kind: str, first: str) -> None:
+        path = table(a=cells, b=["1", "2"])
+        assert kinds_of(path)["a"] == kind
+        values = read(path).X.values[0]
+        assert values[0] == np.datetime64(first)
+        assert np.isnat(values[1]) == (cells[1] == "")
+        assert (read(path).first_missing is not None) == (cells[1] == "")
+
+    def test_days_that_may_be_months(self, table: Any) -> None:
+        path = table(b=["1", "2"], a=["01/02/2024", "03/04/2024"])
+        with pytest.raises(DataError, match="'01/02/2024' in column 'a' has the day or the") as c:
+            read(path)
+        assert place(c) == (2, 2)
+        for order, month in (("dmy", 2), ("mdy", 1)):
+            value = read(path, kinds={"a": f"date:{order}"}).X.values[1][0]
+            assert value == np.datetime64(f"2024-{month:02}-{3 - month:02}")
+
+    def test_mixed_orders(self, table: Any) -> None:
+        path = table(b=["1", "2"], a=["13/02/2024", "02/13/2024"])
+        with pytest.raises(DataError, match="'02/13/2024' in column 'a' is written in") as c:
+            read(path)
+        assert place(c) == (3, 2)
+
+    def test_what_is_no_date(self, table: Any) -> None:
+        cells = ["30.02.2024", "31.12.24", "2024-13-01", "2024-12-31 25:00", "12:30", "24-12-31"]
+        assert kinds_of(table(a=cells))["a"] == "category"
+        with pytest.raises(DataError, match="'30.02.2024' in column 'a' is not a date as in"):
+            read(table(a=cells), kinds={"a": "date"})
+        assert kinds_of(table(a=["2024", "2025"]))["a"] == "number"
+        assert kinds_of(table(a=["2024-01-01", "5"]))["a"] == "category"
+
+    def test_dates_of_the_ends_of_time(self, table: Any) -> None:
+        cells = ["0001-01-01T00:00+05:00", "9999-12-31"]
+        assert kinds_of(table(a=cells))["a"] == "category"
+        assert read(table(a=["0001-01-01", "9999-12-31"])).X.values[0][0] == np.datetime64("0001")
+
+
+class TestTexts:
+    LINES = "".join(f"{'ab'[i % 2]}\t{WORDS[i % 6]} and {i}\n" for i in range(30))
+
+    def test_a_header_of_texts_is_no_text(self, tmp_path: Path) -> None:
+        path, plain = tmp_path / "a.tsv", tmp_path / "b.tsv"
+        plain.write_text(self.LINES)
+        path.write_text("\nlabel\ttext\n" + self.LINES)
+        assert read(path).X == read(plain).X
+        assert read(path).y.tolist() == read(plain).y.tolist()
+        assert read(path).lines[0] == 3
+        assert scan(path).classes.tolist() == ["a", "b"]
+        assert len(read(path, format="text", header=False).X) == 31
+        assert len(read(plain, format="text", header=True).X) == 29
+
+    def test_another_header_is_that_of_a_table(self, tmp_path: Path) -> None:
+        for header in ("label\tremark", "intent\ttext", "Text\tLabel"):
+            path = tmp_path / "a.tsv"
+            swapped = header.startswith("Text")
+            rows = [line.split("\t")[:: -1 if swapped else 1] for line in self.LINES.splitlines()]
+            path.write_text(header + "\n" + "".join("\t".join(row) + "\n" for row in rows))
+            found = read(path)
+            assert list(found.reading["kinds"].values()) == ["text"]
+            assert set(found.y) == {"a", "b"}
+
+    def test_a_label_like_a_header(self, tmp_path: Path) -> None:
+        path = tmp_path / "a.tsv"
+        path.write_text("y\tyes please\nn\tnot now\ny\tof course\n")
+        assert read(path).X == ["yes please", "not now", "of course"]
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ("one\na\ttwo\n", "a label and a tab here and no tab in line 1"),
+            ("a\ttwo\none\n", "no tab here and a label and a tab in line 1"),
+            ("\ttwo\na\tone\n", "a label and a tab here and a tab without a label in line 1"),
+        ],
+    )
+    def test_labels_for_all_lines_or_none(self, tmp_path: Path, text: str, message: str) -> None:
+        path = tmp_path / "a.txt"
+        path.write_text(text)
+        for rows in (1, 8):
+            with pytest.raises(DataError, match=message) as caught:
+                list(read_batches(path, rows=rows, format="text", has_labels=False))
+            assert caught.value.line == 2
+
+    def test_texts_without_labels(self, tmp_path: Path) -> None:
+        path = tmp_path / "a.txt"
+        path.write_text("\tone\n\ttwo\n")
+        found = read(path, format="text", has_labels=False)
+        assert (found.X, found.y) == (["one", "two"], None)
+
+
+class TestArrow:
+    @pytest.fixture
+    def store(self, tmp_path: Path) -> Any:
+        pyarrow = pytest.importorskip("pyarrow")
+        parquet = pytest.importorskip("pyarrow.parquet")
+
+        def store_columns(**columns: Any) -> Path:
+            parquet.write_table(pyarrow.table(columns), tmp_path / "t.parquet")
+            return tmp_path / "t.parquet"
+
+        return store_columns
+
+    def test_kinds(self, store: Any) -> None:
+        import pyarrow
+
+        n = 40
+        path = store(
+            id=list(range(n)),
+            code=[f"x{i}" for i in range(n)],
+            coded=pyarrow.array([f"x{i}" for i in range(n)]).dictionary_encode(),
+            remark=[f"it is {i} now" for i in range(n)],
+            when=pyarrow.array([None, *range(1, n)], pyarrow.timestamp("ms")),
+            day=pyarrow.array(range(n), pyarrow.date32()),
+            bill=[f"{i},5" for i in range(n)],
+            label=[i % 2 for i in range(n)],
+        )
+        asked = {"bill": "number"}
+        assert kinds_of(path, kinds=asked) == {
+            "id": "drop",
+            "code": "drop",
+            "coded": "category",
+            "remark": "text",
+            "when": "date",
+            "day": "date",
+            "bill": "number",
+        }
+        rows = read(path, kinds=asked)
+        values = dict(zip(rows.X.names, rows.X.values, strict=True))
+        assert values["day"][3] == np.datetime64("1970-01-04")
+        assert values["bill"][3] == 3.5
+        assert rows.first_missing == (1, 5, "when")
+        parts = list(read_batches(path, rows=32, kinds=asked))
+        assert [part.X.names for part in parts] == [rows.X.names] * 2
+        with pytest.raises(DataError, match="which is no date"):
+            read(path, kinds={"id": "date"})
+        assert "day" not in read(path, kinds={"day": "drop"}).X.names
+        assert read(path, kinds={"day": "category"}).X.values[3][0] == "1970-01-01"
+
+
+def test_every_kind_is_read(table: Any) -> None:
+    path = table(a=["2024-02-01", "2024-03-01"], b=["1", "2"])
+    for kind in KINDS:
+        column = "a" if kind.startswith("date") else "b"
+        if kind in ("date:dmy", "date:mdy"):
+            continue
+        values = read(path, kinds={column: kind}).X.values
+        assert len(values) == (1 if kind == "drop" else 2)
+        assert not any(cell != cell for cell in values[0].tolist() if isinstance(cell, float))
+    assert math.isnan(read(table(a=["1", ""])).X.values[0][1])
