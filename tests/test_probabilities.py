@@ -361,6 +361,7 @@ def test_models_pickle(crowd: Any) -> None:
         np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
 
 
+@pytest.mark.filterwarnings("ignore:The best point lies on the border")
 def test_a_grid_search_calibrates_the_best_alone(
     blobs: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
