@@ -86,7 +86,7 @@ def opening(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise DataError(error.strerror or str(error), path=str(path)) from error
+        raise DataError(error.strerror or str(error), path=str(error.filename or path)) from error
 
 
 @contextmanager

@@ -11,7 +11,7 @@ _MODEL, _DATA, _FEATURES = "The model", "The data", "Features"
 Scale = Literal["auto", "none", "minmax", "standard", "maxabs"]
 Precision = Literal["float64", "float32"]
 LabelKind = Literal["integer", "number", "string"]
-Format = Literal["svmlight", "csv", "tsv", "text", "npz", "parquet", "arrow"]
+Format = Literal["svmlight", "csv", "tsv", "text", "npz", "parquet", "arrow", "idx"]
 TextFeatures = Literal["hashing", "tfidf"]
 Analyzer = Literal["word", "char", "char_wb"]
 Stopping = Literal["gap", "kkt"]
@@ -64,6 +64,16 @@ LabelOption = Annotated[
         "--label",
         metavar="NAME",
         help="Column of the labels, by name or number from 1 (CSV, TSV, Parquet, Arrow).",
+        rich_help_panel=_DATA,
+    ),
+]
+LabelsOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--labels",
+        metavar="FILE",
+        help="Labels in a file of their own: one a line, .npy or idx. By default those of idx "
+        "images are found beside them.",
         rich_help_panel=_DATA,
     ),
 ]

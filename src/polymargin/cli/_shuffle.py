@@ -19,7 +19,7 @@ from polymargin.readers import Source, find_format, is_header_of_texts
 
 _PILES = 256
 _TABLES = ("csv", "tsv")
-_BINARY = ("npz", "parquet", "arrow")
+_BINARY = ("npz", "parquet", "arrow", "idx")
 _BUFFER = 2**16  # draws at a time
 
 

@@ -139,7 +139,10 @@ def _outline(
         note(f"{outline.n_rows:,} rows, {len(outline.classes)} classes")
         if "kinds" in outline.reading:
             note(describe_columns(outline.reading["kinds"], reading.kinds, {}))
-    return outline.classes, outline.reading | {"n_jobs": reading.jobs}
+    return outline.classes, outline.reading | {
+        "n_jobs": reading.jobs,
+        "labels_path": reading.labels,
+    }
 
 
 def _is_learning(step: Any) -> bool:

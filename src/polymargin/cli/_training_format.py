@@ -13,7 +13,7 @@ from polymargin.preprocessing import ColumnEncoder
 from polymargin.readers import Columns, Table, format_by_name, read, read_batches
 
 # Files of a family say the same in other words.
-_FAMILIES = (("csv", "tsv", "parquet", "arrow"), ("svmlight", "npz"))
+_FAMILIES = (("csv", "tsv", "parquet", "arrow"), ("svmlight", "npz", "idx"))
 _SHOWN = 8  # names of columns
 _FOUND = (",", ";", "\t")  # delimiters that are told from the file itself
 _OF_ALL_FORMATS = ("kinds", "label", "label_kind", "n_features")
@@ -29,10 +29,10 @@ class TrainingFormat:
     options: dict[str, Any]
     file_format: str | None = None
 
-    def read(self, path: Path, jobs: int = 1) -> Table:
+    def read(self, path: Path, jobs: int = 1, labels: Path | None = None) -> Table:
         """All rows, which need labels."""
         with opening(path):
-            options = self._options(path) | {"n_jobs": jobs}
+            options = self._options(path) | {"n_jobs": jobs, "labels_path": labels}
             table = labelled(read(path, **options), path)
         self._tell_ignored(table.ignored_entries, table.ignored_columns)
         return table

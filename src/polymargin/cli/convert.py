@@ -61,7 +61,7 @@ def convert(
     ] = False,
 ) -> None:
     """Turn a model or a data file into another format."""
-    check_target(target, source)
+    check_target(target, source, reading.labels)
     if shuffle:
         from polymargin.cli._shuffle import shuffle_lines
 

@@ -90,6 +90,7 @@ class _Labels:
 def score(
     model: o.ModelFile,
     data: o.DataFile,
+    labels: o.LabelsOption = None,
     file_format: o.FormatOption = None,
     jobs: o.JobsOption = 1,
     json: o.JsonOption = False,
@@ -99,13 +100,14 @@ def score(
     from polymargin.cli._models import open_model
 
     opened = open_model(model, jobs, file_format)
-    counts, labels = Counts(), _Labels(opened.classes)
+    counts, known = Counts(), _Labels(opened.classes)
     with shown_warnings():
         # As text: there may be labels that no class has.
-        for table in opened.files.batches(data, jobs, has_labels=True, label_kind="string"):
+        given_as = {"has_labels": True, "label_kind": "string", "labels_path": labels}
+        for table in opened.files.batches(data, jobs, **given_as):
             best = opened.scores(table, data).argmax(axis=1)
             given: Any = labelled(table, data).y
-            counts.add(labels.of(given), opened.classes[best].tolist())
+            counts.add(known.of(given), opened.classes[best].tolist())
     unknown = sorted(set(counts.given) - set(opened.classes.tolist()), key=_order)
     if unknown:
         n_unknown = sum(counts.given[label] for label in unknown)

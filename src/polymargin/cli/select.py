@@ -77,7 +77,7 @@ def select(
     from polymargin.files import data_hash, save
     from polymargin.model_selection import nested_grid_search
 
-    check_target(model, data, plot)
+    check_target(model, data, plot, reading.labels)
     check_plot(plot, data)
     names = machines.split(",")
     refuse_without_kernel(context, kernel.kernel)

@@ -1,6 +1,6 @@
 """`scan`: what a file holds, without its rows."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import Any
@@ -12,8 +12,8 @@ from polymargin.readers._arrow import scan_arrow
 from polymargin.readers._batches import format_batches
 from polymargin.readers._checks import check_seekable, with_delimiter, wrong_count
 from polymargin.readers._csv import scan_csv
-from polymargin.readers._formats import find_format
 from polymargin.readers._labels import label_kind_of, labels_from_texts, read_labels
+from polymargin.readers._opening import open_data
 from polymargin.readers._options import Options
 from polymargin.readers._source import Source
 from polymargin.readers._svmlight import scan_svmlight
@@ -38,6 +38,7 @@ def scan(
     delimiter: str | None = None,
     header: bool | str = "auto",
     extra: str = "error",
+    image_shape: Sequence[int] | None = None,
     n_jobs: int | None = None,
 ) -> Scan:
     """Go through a data file once: classes, sizes and how to read it, with no row kept.
@@ -47,7 +48,7 @@ def scan(
     path : str or path-like
         The file. It is read to its end, so standard input is of no use afterwards.
     format, label, n_features, zero_based, has_labels, kinds, label_kind, labels_path, delimiter, \
-    header, extra, n_jobs
+    header, extra, image_shape, n_jobs
         As in `read`.
 
     Returns
@@ -68,10 +69,9 @@ def scan(
     """
     options = Options(
         format, label, n_features, zero_based, has_labels, kinds, label_kind, labels_path,
-        delimiter, header, extra, n_jobs,
+        delimiter, header, extra, image_shape, n_jobs,
     )  # fmt: skip
-    with Source(path, options.n_threads) as source:
-        form = options.format or find_format(source)
+    with open_data(path, options) as (source, form, options):
         if form == "svmlight":
             found = scan_svmlight(source, options)
         else:

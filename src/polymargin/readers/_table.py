@@ -67,8 +67,8 @@ class Table:
     Parameters
     ----------
     X : ndarray of shape (n, d), csr_array of shape (n, d), Columns or list of str
-        The rows: CSR from svmlight text, an array or CSR from NPZ, strings from files of texts,
-        `Columns` from all others.
+        The rows: CSR from svmlight text, an array or CSR from NPZ, an array from idx, strings from
+        files of texts, `Columns` from all others.
     y : ndarray of shape (n,) or None
         The labels: int64 where all are whole numbers, else float64 where all are numbers, else
         strings. None where the file has none.
