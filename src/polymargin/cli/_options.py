@@ -11,13 +11,13 @@ _MODEL, _DATA, _FEATURES = "The model", "The data", "Features"
 Scale = Literal["auto", "none", "minmax", "standard", "maxabs"]
 Precision = Literal["float64", "float32"]
 LabelKind = Literal["integer", "number", "string"]
-Format = Literal["svmlight", "csv", "tsv", "text", "npz", "parquet", "arrow", "idx"]
+Format = Literal["svmlight", "csv", "tsv", "text", "npz", "parquet", "arrow", "idx", "folder"]
 TextFeatures = Literal["hashing", "tfidf"]
 Analyzer = Literal["word", "char", "char_wb"]
 Stopping = Literal["gap", "kkt"]
 Missing = Literal["error", "mean"]
 RankingName = Literal["tau", "margin", "held-out"]
-Target = Literal["safetensors", "liblinear", "onnx", "svmlight", "npz"]
+Target = Literal["safetensors", "liblinear", "onnx", "svmlight", "npz", "text"]
 
 
 def _complete_machine(incomplete: str) -> list[str]:
@@ -51,7 +51,12 @@ def _check_jobs(jobs: int) -> int:
 # Files
 
 DataFile = Annotated[
-    Path, typer.Argument(metavar="DATA", help="Rows with labels; - is standard input.")
+    Path,
+    typer.Argument(
+        metavar="DATA",
+        help="Rows with labels, or a folder with a folder of texts for each class; - is standard "
+        "input.",
+    ),
 ]
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file (.safetensors).")]
 FormatOption = Annotated[

@@ -168,7 +168,7 @@ def _is_read_once(path: Path) -> bool:
 
 def _needs_width(path: Path, reading: Reading) -> bool:
     """Whether the number of features would be known only at the end of the file."""
-    if reading.n_features is not None:
+    if reading.n_features is not None or path.is_dir():
         return False
     if reading.file_format is not None or _is_read_once(path):
         return reading.file_format == "svmlight"
@@ -190,7 +190,7 @@ def _check_labels(table: Table, classes: "NDArray[Any]", path: Path) -> None:
         row = int(np.argmin(known))
         raise DataError(
             f"the label {table.y[row]} is not among those of --classes",
-            path=str(path),
+            path=str(path) if table.files is None else str(path / table.files[row]),
             line=None if table.lines is None else int(table.lines[row]),
         )
 

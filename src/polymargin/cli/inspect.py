@@ -104,7 +104,7 @@ def inspect(
                     y_test=None if other is None else other.y,
                     texts=shown_texts,
                     image_shape=shape,
-                    lines=table.lines,
+                    lines=table.lines if table.files is None else table.files,
                     feature_names=feature_names,
                     by=by,
                     title=title,
@@ -177,6 +177,8 @@ def _table(title: str, frame: Any, table: "Table | None") -> Any:
     frame = frame.copy()
     if table is not None and table.lines is not None and "row" in frame:
         frame.insert(0, "line", table.lines[frame["row"].to_numpy()])
+    if table is not None and table.files is not None and "row" in frame:
+        frame.insert(0, "file", [table.files[row] for row in frame["row"]])
     rows = [
         [f"{value:.4g}" if isinstance(value, float) else str(value) for value in row]
         for row in frame.itertuples(index=False)

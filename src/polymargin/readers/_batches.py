@@ -8,6 +8,7 @@ from polymargin.errors import DataError
 from polymargin.readers._arrow import arrow_batches
 from polymargin.readers._checks import check_seekable, check_width, with_delimiter, wrong_count
 from polymargin.readers._csv import csv_batches
+from polymargin.readers._folder import Folder, folder_batches
 from polymargin.readers._idx import idx_batches
 from polymargin.readers._labels import label_kind_of, read_labels
 from polymargin.readers._npz import npz_batches
@@ -48,7 +49,7 @@ def read_batches(
     Parameters
     ----------
     path : str or path-like
-        The file; ``"-"`` is standard input.
+        The file or folder; ``"-"`` is standard input.
     rows : int, default=8192
         Rows of a batch, at most.
     format, label, n_features, zero_based, has_labels, kinds, label_kind, labels_path, delimiter, \
@@ -103,7 +104,11 @@ def _batches(path: str | PathLike[str], rows: int, options: Options) -> Iterator
         raise wrong_count(options, len(y), n_rows)
 
 
-def format_batches(source: Source, form: str, rows: int, options: Options) -> Iterator[Table]:
+def format_batches(
+    source: Source | Folder, form: str, rows: int, options: Options
+) -> Iterator[Table]:
+    if isinstance(source, Folder):
+        return folder_batches(source, rows, options)
     if form == "svmlight":
         return svmlight_batches(source, rows, options)
     if form in ("csv", "tsv"):

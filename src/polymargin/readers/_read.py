@@ -8,6 +8,7 @@ from polymargin.errors import DataError
 from polymargin.readers._arrow import read_arrow
 from polymargin.readers._checks import check_seekable, check_width, with_delimiter, wrong_count
 from polymargin.readers._csv import read_csv
+from polymargin.readers._folder import Folder, folder_batches
 from polymargin.readers._idx import read_idx
 from polymargin.readers._labels import label_kind_of, read_labels
 from polymargin.readers._npz import read_npz
@@ -46,8 +47,10 @@ def read(
     Parameters
     ----------
     path : str or path-like
-        The file; ``"-"`` is standard input.
-    format : {"svmlight", "text", "csv", "tsv", "parquet", "arrow", "npz", "idx"}, optional
+        The file; ``"-"`` is standard input. Or a folder of texts: one folder for each class, or
+        files without labels.
+    format : {"svmlight", "text", "csv", "tsv", "parquet", "arrow", "npz", "idx", "folder"}, \
+    optional
         By default it is taken from the name, else from the content where that is clear. A ``.tsv``
         file whose lines have one tab each and no header is text.
     label : str or int, optional
@@ -119,7 +122,9 @@ def read(
     return replace(table, y=y, reading={**table.reading, "label_kind": label_kind_of(y)})
 
 
-def _read_whole(source: Source, form: str, options: Options) -> Table:
+def _read_whole(source: Source | Folder, form: str, options: Options) -> Table:
+    if isinstance(source, Folder):
+        return next(folder_batches(source, None, options))
     if form == "svmlight":
         return read_svmlight(source, options)
     if form in ("csv", "tsv"):

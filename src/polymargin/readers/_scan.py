@@ -12,6 +12,7 @@ from polymargin.readers._arrow import scan_arrow
 from polymargin.readers._batches import format_batches
 from polymargin.readers._checks import check_seekable, with_delimiter, wrong_count
 from polymargin.readers._csv import scan_csv
+from polymargin.readers._folder import Folder, folder_batches
 from polymargin.readers._labels import label_kind_of, labels_from_texts, read_labels
 from polymargin.readers._opening import open_data
 from polymargin.readers._options import Options
@@ -46,7 +47,7 @@ def scan(
     Parameters
     ----------
     path : str or path-like
-        The file. It is read to its end, so standard input is of no use afterwards.
+        The file or folder. It is read to its end, so standard input is of no use afterwards.
     format, label, n_features, zero_based, has_labels, kinds, label_kind, labels_path, delimiter, \
     header, extra, image_shape, n_jobs
         As in `read`.
@@ -72,7 +73,7 @@ def scan(
         delimiter, header, extra, image_shape, n_jobs,
     )  # fmt: skip
     with open_data(path, options) as (source, form, options):
-        if form == "svmlight":
+        if isinstance(source, Source) and form == "svmlight":
             found = scan_svmlight(source, options)
         else:
             found = _scan_tables(source, form, options)
@@ -114,9 +115,12 @@ def _count(tables: Iterator[Table]) -> _Counted:
     return counted
 
 
-def _scan_tables(source: Source, form: str, options: Options) -> Scan:
+def _scan_tables(source: Source | Folder, form: str, options: Options) -> Scan:
     as_strings = replace(options, label_kind="string")  # what else labels are shows at the end
-    if form in ("csv", "tsv"):
+    if isinstance(source, Folder):
+        counted = _count(folder_batches(source, _ROWS, as_strings))
+        reading, n_features = counted.reading, counted.n_features
+    elif form in ("csv", "tsv"):
         counted, reading, n_features = scan_csv(source, with_delimiter(form, as_strings), _count)
     elif form in ("parquet", "arrow"):
         check_seekable(source, form)
