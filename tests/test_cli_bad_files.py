@@ -60,7 +60,7 @@ def bad_data(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 DATA_MESSAGES = {
     "missing": "No such file",
     "empty": "the file is empty",
-    "folder": "Is a directory",
+    "folder": " folder",
     "word": "word.svm:2:9: ",
     "twice": "twice.svm:2:7: ",
     "torn": "torn.svm.xz",

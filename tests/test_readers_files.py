@@ -135,7 +135,7 @@ class TestOpening:
         with pytest.raises(FileNotFoundError, match="none.svm"):
             read(tmp_path / "none.svm")
         with pytest.raises(IsADirectoryError, match=tmp_path.name):
-            read(tmp_path)
+            read(tmp_path, format="svmlight")
 
     def test_empty_files(self, tmp_path: Path, packing: str) -> None:
         file = tmp_path / "empty.svm"

@@ -34,6 +34,7 @@ WAYS: dict[int, dict[str, Any]] = {
     ord("N"): {"format": "npz", "has_labels": False},
     ord("p"): {"format": "parquet"},
     ord("a"): {"format": "arrow", "has_labels": False},
+    ord("i"): {"format": "idx", "has_labels": False},
 }
 
 

@@ -100,7 +100,7 @@ def opening(path: Path) -> Iterator[None]:
             raise DataError("this is a model, not data", path=str(path))
         yield
     except OSError as error:
-        raise DataError(error.strerror or str(error), path=str(path)) from error
+        raise DataError(error.strerror or str(error), path=str(error.filename or path)) from error
 
 
 @contextmanager

@@ -18,6 +18,7 @@ class Reading:
 
     file_format: o.FormatOption = None
     label: o.LabelOption = None
+    labels: o.LabelsOption = None
     label_kind: o.LabelKindOption = None
     header: o.HeaderOption = None
     delimiter: o.DelimiterOption = None
@@ -40,6 +41,7 @@ class Reading:
         return {
             "format": self.file_format,
             "label": self.label,
+            "labels_path": self.labels,
             "label_kind": self.label_kind,
             "header": "auto" if self.header is None else self.header,
             "delimiter": self.delimiter,

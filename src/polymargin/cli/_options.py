@@ -13,7 +13,7 @@ _MODEL, _DATA, _FEATURES = "The model", "The data", "Features"
 Scale = Literal["auto", "none", "minmax", "standard", "maxabs"]
 Precision = Literal["float64", "float32"]
 LabelKind = Literal["integer", "number", "string"]
-Format = Literal["svmlight", "csv", "tsv", "text", "npz", "parquet", "arrow"]
+Format = Literal["svmlight", "csv", "tsv", "text", "npz", "parquet", "arrow", "idx", "folder"]
 TextFeatures = Literal["hashing", "tfidf"]
 Analyzer = Literal["word", "char", "char_wb"]
 Stopping = Literal["gap", "kkt"]
@@ -21,7 +21,7 @@ Calibration = Literal["sigmoid", "isotonic", "temperature"]
 TableFormat = Literal["tsv", "csv", "json"]
 Missing = Literal["error", "mean"]
 RankingName = Literal["tau", "margin", "held-out"]
-Target = Literal["safetensors", "liblinear", "onnx", "svmlight", "npz"]
+Target = Literal["safetensors", "liblinear", "onnx", "svmlight", "npz", "text"]
 
 
 def _complete_machine(incomplete: str) -> list[str]:
@@ -55,7 +55,12 @@ def _check_jobs(jobs: int) -> int:
 # Files
 
 DataFile = Annotated[
-    Path, typer.Argument(metavar="DATA", help="Rows with labels; - is standard input.")
+    Path,
+    typer.Argument(
+        metavar="DATA",
+        help="Rows with labels, or a folder with a folder of texts for each class; - is standard "
+        "input.",
+    ),
 ]
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file (.safetensors).")]
 FormatOption = Annotated[
@@ -68,6 +73,16 @@ LabelOption = Annotated[
         "--label",
         metavar="NAME",
         help="Column of the labels, by name or number from 1 (CSV, TSV, Parquet, Arrow).",
+        rich_help_panel=_DATA,
+    ),
+]
+LabelsOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--labels",
+        metavar="FILE",
+        help="Labels in a file of their own: one a line, .npy or idx. By default those of idx "
+        "images are found beside them.",
         rich_help_panel=_DATA,
     ),
 ]

@@ -12,22 +12,26 @@ from typing import IO
 
 import numpy as np
 
-from polymargin.cli._data import opening
+from polymargin.cli._data import concerning, labelled, opening
+from polymargin.cli._output.data import text_lines
 from polymargin.cli._output.files import packed_output, writing
 from polymargin.errors import DataError
-from polymargin.readers import Source, find_format, is_header_of_texts
+from polymargin.readers import Source, find_format, is_header_of_texts, read_batches
 
 _PILES = 256
 _TABLES = ("csv", "tsv")
-_BINARY = ("npz", "parquet", "arrow")
+_BINARY = ("npz", "parquet", "arrow", "idx")
 _BUFFER = 2**16  # draws at a time
 
 
 def shuffle_lines(source: Path, target: Path, seed: int, file_format: str | None = None) -> int:
     """Write the rows of `source` to `target` in random order; how many there were.
 
-    A header stays the first line.
+    A header stays the first line. A folder of texts becomes lines of label, tab and text.
     """
+    random = np.random.default_rng(seed)
+    if source.is_dir():
+        return _shuffle(_folder_lines(source), target, random, has_header=False, are_records=False)
     with opening(source), Source(source) as opened:
         found = str(file_format or find_format(opened))
         if found in _BINARY:
@@ -36,7 +40,15 @@ def shuffle_lines(source: Path, target: Path, seed: int, file_format: str | None
         first = next((line for line in opened.sample() if line.strip()), b"")
         has_header = is_table or (found == "text" and is_header_of_texts(first))
         rows = _records(opened.lines()) if is_table else opened.lines()
-        return _shuffle(rows, target, np.random.default_rng(seed), has_header, is_table)
+        return _shuffle(rows, target, random, has_header, is_table)
+
+
+def _folder_lines(folder: Path) -> Iterator[bytes]:
+    with opening(folder), concerning(folder):
+        for table in read_batches(folder):
+            y = labelled(table, folder).y
+            assert y is not None
+            yield from text_lines(table.X, y)
 
 
 def _shuffle(

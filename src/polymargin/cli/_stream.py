@@ -136,7 +136,10 @@ def _outline(
         note(f"{counted(outline.n_rows, 'row')}, {len(outline.classes)} classes")
         if "kinds" in outline.reading:
             note(describe_columns(outline.reading["kinds"], reading.kinds, {}))
-    return outline.classes, outline.reading | {"n_jobs": reading.jobs}
+    return outline.classes, outline.reading | {
+        "n_jobs": reading.jobs,
+        "labels_path": reading.labels,
+    }
 
 
 def _is_learning(step: Any) -> bool:
@@ -162,7 +165,7 @@ def _is_read_once(path: Path) -> bool:
 
 def _needs_width(path: Path, reading: Reading) -> bool:
     """Whether the number of features would be known only at the end of the file."""
-    if reading.n_features is not None:
+    if reading.n_features is not None or path.is_dir():
         return False
     if reading.file_format is not None or _is_read_once(path):
         return reading.file_format == "svmlight"
@@ -184,7 +187,7 @@ def _check_labels(table: Table, classes: "NDArray[Any]", path: Path) -> None:
         row = int(np.argmin(known))
         raise DataError(
             f"the label {table.y[row]} is not among those of --classes",
-            path=str(path),
+            path=str(path) if table.files is None else str(path / table.files[row]),
             line=None if table.lines is None else int(table.lines[row]),
         )
 

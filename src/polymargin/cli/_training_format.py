@@ -14,7 +14,7 @@ from polymargin.preprocessing import ColumnEncoder
 from polymargin.readers import Columns, Table, format_by_name, read, read_batches
 
 # Files of a family say the same in other words.
-_FAMILIES = (("csv", "tsv", "parquet", "arrow"), ("svmlight", "npz"))
+_FAMILIES = (("csv", "tsv", "parquet", "arrow"), ("svmlight", "npz", "idx"), ("text", "folder"))
 _SHOWN = 8  # names of columns
 _FOUND = (",", ";", "\t")  # delimiters that are told from the file itself
 _OF_ALL_FORMATS = ("kinds", "label", "label_kind", "n_features")
@@ -32,10 +32,10 @@ class TrainingFormat:
     file_format: str | None = None
     of_model: bool = True
 
-    def read(self, path: Path, jobs: int = 1) -> Table:
+    def read(self, path: Path, jobs: int = 1, labels: Path | None = None) -> Table:
         """All rows, which need labels."""
         with opening(path):
-            options = self._options(path) | {"n_jobs": jobs}
+            options = self._options(path) | {"n_jobs": jobs, "labels_path": labels}
             table = labelled(read(path, **options), path)
         self._tell_ignored(table.ignored_entries, table.ignored_columns)
         return table
@@ -57,18 +57,23 @@ class TrainingFormat:
     def _in_format(self, path: Path) -> dict[str, Any]:
         """The options for the format of this file, by its name where the user has named none."""
         trained = self.options.get("format")
-        own = format_by_name(str(path)) or trained
+        own = "folder" if path.is_dir() else format_by_name(str(path)) or trained
         own = self.file_format or (None if trained is None else own)
-        if own == trained or (trained, own) == ("text", "tsv"):
+        if own == "tsv" and trained in ("text", "folder"):
+            own = "text"
+        if own == trained:
             found_again = own == "csv" and self.options.get("delimiter") in _FOUND
             return {k: v for k, v in self.options.items() if not found_again or k != "delimiter"}
         if self.file_format is None and not any({trained, own} <= {*f} for f in _FAMILIES):
+            what = (
+                "it is a folder of texts" if own == "folder" else f"by its name it is a {own} file"
+            )
             way_out = (
-                f"the model was trained on {trained}; --format reads it as something else"
+                f"the model was trained on {trained}; --format reads a file as something else"
                 if self.of_model
                 else f"the rows to train on are {trained}; convert one of the two files"
             )
-            raise DataError(f"by its name it is a {own} file, but {way_out}", path=str(path))
+            raise DataError(f"{what}, but {way_out}", path=str(path))
         kept = {name: self.options[name] for name in _OF_ALL_FORMATS if name in self.options}
         return kept | {"format": own}
 

@@ -21,6 +21,8 @@ EXAMPLES = """
   polymargin convert heart.model heart.safetensors         [dim]# from LIBLINEAR[/]
 
   polymargin convert words.tsv.xz shuffled.tsv.zst --shuffle
+
+  polymargin convert mails/ mails.tsv                      [dim]# a folder for each class[/]
 """
 
 _SUFFIXES = {
@@ -32,6 +34,7 @@ _SUFFIXES = {
     ".svmlight": "svmlight",
     ".libsvm": "svmlight",
     ".npz": "npz",
+    ".tsv": "text",
 }
 _SHOWN = 100  # names of features
 _MODELS = ("safetensors", "liblinear", "onnx")
@@ -63,7 +66,7 @@ def convert(
     ] = False,
 ) -> None:
     """Turn a model or a data file into another format."""
-    check_target(target, source)
+    check_target(target, source, reading.labels)
     if shuffle:
         from polymargin.cli._shuffle import shuffle_lines
 
@@ -78,7 +81,7 @@ def convert(
     if wanted is None:
         raise typer.BadParameter(
             f"the name {target.name} tells no format to write; models become safetensors, "
-            "liblinear or onnx, data svmlight or npz",
+            "liblinear or onnx, data svmlight or npz, texts text",
             param_hint="--to",
         )
     with shown_warnings():
@@ -148,21 +151,30 @@ def _not_numbers(step: Any) -> str:
 
 def _convert_data(source: Path, target: Path, wanted: str, reading: Reading) -> None:
     from polymargin.cli._data import check_missing, concerning, read_rows
-    from polymargin.cli._output.data import write_npz, write_svmlight
+    from polymargin.cli._output.data import write_npz, write_svmlight, write_texts
     from polymargin.preprocessing import ColumnEncoder
     from polymargin.readers import Columns
 
-    if wanted not in ("svmlight", "npz"):
+    if wanted not in ("svmlight", "npz", "text"):
         raise typer.BadParameter(
             f"{source.name} is no model of polymargin or LIBLINEAR; data cannot become {wanted}, "
-            "only svmlight or npz",
+            "only svmlight or npz, or text",
             param_hint="--to",
         )
     table = read_rows(source, reading)
     X: Any = table.X
     y: Any = table.y
-    if isinstance(X, list):
-        raise DataError("texts have no numbers; they can only be shuffled", path=str(source))
+    if isinstance(X, list) != (wanted == "text"):
+        raise DataError(
+            "texts have no numbers; they become lines of text only"
+            if isinstance(X, list)
+            else "these are no texts, which alone become lines of text",
+            path=str(source),
+        )
+    if wanted == "text":
+        with writing(target), concerning(source):
+            write_texts(X, y, target)
+        return
     if isinstance(X, Columns):
         check_missing(table, source, "fill it in")
         encoder = ColumnEncoder()

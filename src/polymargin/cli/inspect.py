@@ -50,7 +50,10 @@ def inspect(
         Path | None, typer.Option(metavar="FILE", help="Names of the features, one a line.")
     ] = None,
     image_shape: Annotated[
-        str | None, typer.Option(metavar="HxW", help="Features are the pixels of such images.")
+        str | None,
+        typer.Option(
+            metavar="HxW", help="Features are the pixels of such images. idx files tell it."
+        ),
     ] = None,
     by: Annotated[
         o.RankingName | None,
@@ -65,6 +68,7 @@ def inspect(
             "--other-data", help="Go on though DATA is not what the model was trained on."
         ),
     ] = False,
+    labels: o.LabelsOption = None,
     file_format: o.FormatOption = None,
     jobs: o.JobsOption = 1,
     json: o.JsonOption = False,
@@ -73,7 +77,7 @@ def inspect(
     if report is None:
         for option in _OF_REPORTS:
             refuse(context, option, "goes with --report only")
-    check_target(report, model, data, test, texts, names)
+    check_target(report, model, data, test, texts, names, labels)
     shape = None if image_shape is None else parse_shape(image_shape)
     from polymargin import inspect as inspection
     from polymargin.cli._models import open_model
@@ -83,7 +87,8 @@ def inspect(
         raise ModelFileError(
             f"{model} holds no dual variables; train with --duals (a stream has none)"
         )
-    table = opened.files.read(data, jobs)
+    table = opened.files.read(data, jobs, labels)
+    shape = shape or _own_shape(table)
     _check_data(opened, table, model, data, other_data)
     other = None if test is None else opened.files.read(test, jobs)
     shown_texts = _read_texts(texts, table)
@@ -108,7 +113,7 @@ def inspect(
                     y_test=None if other is None else other.y,
                     texts=shown_texts,
                     image_shape=shape,
-                    lines=table.lines,
+                    lines=table.lines if table.files is None else table.files,
                     feature_names=feature_names,
                     by=by,
                     title=title,
@@ -143,6 +148,12 @@ def _check_data(
         raise DataError(
             f"these are not the rows that {model} was trained on{way_out}", path=str(data)
         )
+
+
+def _own_shape(table: "Table") -> tuple[int, int] | None:
+    """Of the images of the file, where it tells."""
+    found = table.reading.get("image_shape")
+    return None if found is None else (found[0], found[1])
 
 
 def _read_texts(path: Path | None, table: "Table") -> list[str] | None:
@@ -180,6 +191,8 @@ def _table(title: str, frame: Any, table: "Table | None") -> Any:
     frame = frame.copy()
     if table is not None and table.lines is not None and "row" in frame:
         frame.insert(0, "line", table.lines[frame["row"].to_numpy()])
+    if table is not None and table.files is not None and "row" in frame:
+        frame.insert(0, "file", [table.files[row] for row in frame["row"]])
     rows = [
         [f"{value:.4g}" if isinstance(value, float) else str(value) for value in row]
         for row in frame.itertuples(index=False)

@@ -91,6 +91,7 @@ class _Labels:
 def score(
     model: o.ModelFile,
     data: o.DataFile,
+    labels: o.LabelsOption = None,
     file_format: o.FormatOption = None,
     jobs: o.JobsOption = 1,
     json: o.JsonOption = False,
@@ -105,14 +106,15 @@ def score(
     from polymargin.cli._models import open_model
 
     opened = open_model(model, jobs, file_format)
-    counts, labels = Counts(), _Labels(opened.classes)
+    counts, known = Counts(), _Labels(opened.classes)
     losses = Losses(opened.classes) if opened.has_probabilities else None
     with shown_warnings():
         # As text: there may be labels that no class has.
-        for table in opened.files.batches(data, jobs, has_labels=True, label_kind="string"):
+        given_as = {"has_labels": True, "label_kind": "string", "labels_path": labels}
+        for table in opened.files.batches(data, jobs, **given_as):
             scores = opened.scores(table, data)
             best = scores.argmax(axis=1)
-            given = labels.of(cast("Any", labelled(table, data).y))
+            given = known.of(cast("Any", labelled(table, data).y))
             counts.add(given, opened.classes[best].tolist())
             if losses is not None:
                 losses.add(given, opened.probabilities(scores))

@@ -90,7 +90,7 @@ def select(
     from polymargin.kernel import has_gamma
     from polymargin.model_selection import nested_grid_search
 
-    check_target(model, data, plot)
+    check_target(model, data, plot, reading.labels)
     check_plot(plot, data)
     dealing.check()
     names = parse_machines(machines)

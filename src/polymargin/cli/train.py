@@ -96,8 +96,8 @@ def train(
 
     if is_standard(model):
         raise typer.BadParameter("a model goes to a file, not to standard output")
-    check_target(model, data, checkpoint, resume_from)
-    check_target(checkpoint, data)
+    check_target(model, data, reading.labels, checkpoint, resume_from)
+    check_target(checkpoint, data, reading.labels)
     if checkpoint is not None and checkpoint.absolute() == model.absolute():
         raise typer.BadParameter("name another file than --model", param_hint="--checkpoint")
     resumed = None if resume_from is None or streaming.stream else Resumed.read(resume_from)

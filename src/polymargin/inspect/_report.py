@@ -53,7 +53,8 @@ def report(
     feature_names : sequence of str of length d, default=None
         Names of the features as the estimator sees them; None asks pipeline and model.
     lines : array-like of shape (n,), default=None
-        The line of a file that each row is from, shown in place of its number.
+        The line of a file that each row is from, or the name of its file, shown in place of its
+        number.
     sample_weight : array-like of shape (n,), default=None
         The weights given to `fit`.
     by : {"tau", "margin", "held-out"}, default=None

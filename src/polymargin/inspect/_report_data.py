@@ -55,9 +55,16 @@ class ReportData:
     def k(self) -> int:
         return len(self.subject.classes)
 
-    def place(self, i: int) -> int:
-        """Where row i is found: its line in the file, else its number."""
-        return i if self.lines is None else int(self.lines[i])
+    def place(self, i: int) -> int | str:
+        """Where row i is found: its line in the file or the file itself, else its number."""
+        if self.lines is None:
+            return i
+        return str(self.lines[i]) if self.are_files else int(self.lines[i])
+
+    @property
+    def are_files(self) -> bool:
+        """Whether rows are found by the names of files."""
+        return self.lines is not None and self.lines.dtype.kind not in "iu"
 
     @property
     def suspicious(self) -> "NDArray[np.int64]":

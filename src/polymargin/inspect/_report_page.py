@@ -96,7 +96,7 @@ class Page:
     """Sections in their order, None where there is nothing to show, and what several need."""
 
     title: str
-    place: Literal["row", "line"]  # what rows are numbered by
+    place: Literal["row", "line", "file"]  # what rows are numbered by
     judged: Literal["training", "test"]  # rows that margins and confusion are of
     by: Ranking
     has_eta: bool
@@ -118,7 +118,7 @@ def make_page(title: str | None, data: ReportData) -> Page:
     shape = data.image_shape
     return Page(
         title=str(title or f"{data.subject.machine.title}, {data.k} classes"),
-        place="row" if data.lines is None else "line",
+        place="row" if data.lines is None else "file" if data.are_files else "line",
         judged="training" if data.tested is None else "test",
         by=data.by,
         has_eta=data.taus is not None and data.taus.has_eta,

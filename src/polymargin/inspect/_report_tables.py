@@ -14,7 +14,7 @@ _ETA_SHOWN = 5
 @dataclass(frozen=True)
 class Suspect:
     own: int
-    place: int
+    place: int | str
     label: str
     suggested: str
     example: Example
@@ -49,7 +49,7 @@ class Eta:
 @dataclass(frozen=True)
 class Pattern:
     own: int
-    place: int
+    place: int | str
     label: str
     predicted: str
     example: Example

@@ -1,6 +1,6 @@
 """`read_batches`: a file piece by piece."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 
@@ -9,9 +9,11 @@ from polymargin.errors import DataError
 from polymargin.readers._arrow import arrow_batches
 from polymargin.readers._checks import check_seekable, check_width, with_delimiter, wrong_count
 from polymargin.readers._csv import csv_batches
-from polymargin.readers._formats import find_format
+from polymargin.readers._folder import Folder, folder_batches
+from polymargin.readers._idx import idx_batches
 from polymargin.readers._labels import label_kind_of, read_labels
 from polymargin.readers._npz import npz_batches
+from polymargin.readers._opening import open_data
 from polymargin.readers._options import Options
 from polymargin.readers._source import Source
 from polymargin.readers._svmlight import svmlight_batches
@@ -36,6 +38,7 @@ def read_batches(
     delimiter: str | None = None,
     header: bool | str = "auto",
     extra: str = "error",
+    image_shape: Sequence[int] | None = None,
     n_jobs: int | None = None,
 ) -> Iterator[Table]:
     """Read a data file in batches, with memory that does not grow with the file.
@@ -47,11 +50,11 @@ def read_batches(
     Parameters
     ----------
     path : str or path-like
-        The file; ``"-"`` is standard input.
+        The file or folder; ``"-"`` is standard input.
     rows : int, default=8192
         Rows of a batch, at most.
     format, label, n_features, zero_based, has_labels, kinds, label_kind, labels_path, delimiter, \
-    header, extra, n_jobs
+    header, extra, image_shape, n_jobs
         As in `read`. Labels of `labels_path` are read as a whole.
 
     Returns
@@ -70,7 +73,7 @@ def read_batches(
     """
     options = Options(
         format, label, n_features, zero_based, has_labels, kinds, label_kind, labels_path,
-        delimiter, header, extra, n_jobs,
+        delimiter, header, extra, image_shape, n_jobs,
     )  # fmt: skip
     if rows < 1:
         raise ValueError(f"rows={rows}: use a positive number")
@@ -79,11 +82,10 @@ def read_batches(
 
 def _batches(path: str | PathLike[str], rows: int, options: Options) -> Iterator[Table]:
     y = None
-    if options.labels_path is not None:
-        y = read_labels(options.labels_path, options.label_kind)
     n_rows = 0
-    with Source(path, options.n_threads) as source:
-        form = options.format or find_format(source)
+    with open_data(path, options) as (source, form, options):
+        if options.labels_path is not None:
+            y = read_labels(options.labels_path, options.label_kind)
         for table in format_batches(source, form, rows, options):
             check_width(table, options, source.name)
             start, n_rows = n_rows, n_rows + table.n_rows
@@ -103,13 +105,19 @@ def _batches(path: str | PathLike[str], rows: int, options: Options) -> Iterator
         raise wrong_count(options, len(y), n_rows)
 
 
-def format_batches(source: Source, form: str, rows: int, options: Options) -> Iterator[Table]:
+def format_batches(
+    source: Source | Folder, form: str, rows: int, options: Options
+) -> Iterator[Table]:
+    if isinstance(source, Folder):
+        return folder_batches(source, rows, options)
     if form == "svmlight":
         return svmlight_batches(source, rows, options)
     if form in ("csv", "tsv"):
         return csv_batches(source, rows, with_delimiter(form, options))
     if form == "text":
         return text_batches(source, rows, options)
+    if form == "idx":
+        return idx_batches(source, rows, options)
     check_seekable(source, form)
     if form == "npz":
         return npz_batches(source.path, rows, options)

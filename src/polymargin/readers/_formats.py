@@ -4,6 +4,7 @@ import re
 from pathlib import PurePath
 
 from polymargin.errors import DataError
+from polymargin.readers._idx import is_idx
 from polymargin.readers._options import FORMATS
 from polymargin.readers._source import Source
 
@@ -24,6 +25,8 @@ _ENDINGS = {
     ".feather": "arrow",
     ".ipc": "arrow",
     ".npz": "npz",
+    ".idx": "idx",
+    "idx3-ubyte": "idx",
 }
 _PACKED_ENDINGS = (".gz", ".bz2", ".xz", ".zst")
 _MAGICS = {b"PK\x03\x04": "npz", b"PAR1": "parquet", b"ARROW1": "arrow"}
@@ -68,6 +71,8 @@ def format_by_name(path: str) -> str | None:
 
 
 def _by_content(source: Source) -> str | None:
+    if is_idx(source.head):
+        return "idx"
     for magic, found in _MAGICS.items():
         if source.head.startswith(magic):
             return found

@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.errors import DataError
+from polymargin.readers._idx import is_idx, read_idx_labels
 from polymargin.readers._source import Source
 
 __all__ = [
     "LabelTexts",
     "label_kind_of",
+    "labels_from_array",
     "labels_from_numbers",
     "labels_from_texts",
     "parse_labels",
@@ -64,6 +66,33 @@ def settle_labels(values: NDArray[Any], kind: str | None, complain: Complaint) -
 def label_kind_of(labels: NDArray[Any]) -> str:
     """The kind that the labels of another file have to be of."""
     return {"i": "integer", "f": "number"}.get(labels.dtype.kind, "string")
+
+
+def labels_from_array(values: NDArray[Any], kind: str | None, path: str) -> NDArray[Any]:
+    """Labels that a file holds as an array, as the kind that is asked for or fits."""
+
+    def complain(row: int, message: str) -> DataError:
+        return DataError(f"row {row + 1}: {message}", path=path)
+
+    if values.ndim != 1:
+        raise DataError(f"the labels have {values.ndim} dimensions instead of 1", path=path)
+    if values.dtype.kind in "iub":
+        if values.dtype.kind == "u" and len(values) and values.max() > np.iinfo(np.int64).max:
+            raise complain(int(np.argmax(values)), "the label is too large for 64 bits")
+        return settle_labels(values.astype(np.int64), kind, complain)
+    if values.dtype.kind == "f":
+        numbers = values.astype(np.float64)
+        if not np.isfinite(numbers).all():
+            raise complain(int(np.argmin(np.isfinite(numbers))), "the label is not finite")
+        return settle_labels(numbers, kind, complain)
+    if values.dtype.kind != "U":
+        raise DataError(
+            f"the labels are of type {values.dtype}; save numbers or strings", path=path
+        )
+    try:
+        return settle_labels(values.astype(object), kind or "string", complain)
+    except (ValueError, SystemError) as error:
+        raise DataError(f"the labels are damaged ({error})", path=path) from error
 
 
 class LabelTexts:
@@ -156,7 +185,7 @@ def _to_int(text: str) -> int:
 
 
 def read_labels(path: str | PathLike[str], kind: str | None) -> NDArray[Any]:
-    """Labels of a file of their own: one on each line, or an array in ``.npy``.
+    """Labels of a file of their own: one on each line, an idx file, or an array in ``.npy``.
 
     Parameters
     ----------
@@ -176,6 +205,8 @@ def read_labels(path: str | PathLike[str], kind: str | None) -> NDArray[Any]:
     labels = LabelTexts()
     lines = []
     with Source(path) as source:
+        if is_idx(source.head):
+            return labels_from_array(read_idx_labels(source), kind, source.name)
         for number, line in enumerate(source.text_lines(), start=1):
             text = line.strip()
             if text:

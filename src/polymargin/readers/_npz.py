@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csc_array, csr_array
 
 from polymargin.errors import DataError
-from polymargin.readers._labels import label_kind_of, settle_labels
+from polymargin.readers._labels import label_kind_of, labels_from_array
 from polymargin.readers._options import Options
 from polymargin.readers._table import Table
 
@@ -229,7 +229,7 @@ class _Archive:
                     "there are no labels: no array y; others are read with has_labels=False"
                 )
             return None
-        labels = _to_labels(self._array("y"), options.label_kind, self._path)
+        labels = labels_from_array(self._array("y"), options.label_kind, self._path)
         if len(labels) != n:
             raise self._error(f"X has {n} rows, y has {len(labels)}")
         return labels
@@ -244,31 +244,6 @@ def _read_header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any
     raise ValueError(f"version {version} of the format is not known")
 
 
-def _to_labels(values: NDArray[Any], kind: str | None, path: str) -> NDArray[Any]:
-    def complain(row: int, message: str) -> DataError:
-        return DataError(f"row {row + 1}: {message}", path=path)
-
-    if values.ndim != 1:
-        raise DataError(f"the labels have {values.ndim} dimensions instead of 1", path=path)
-    if values.dtype.kind in "iub":
-        if values.dtype.kind == "u" and len(values) and values.max() > np.iinfo(np.int64).max:
-            raise complain(int(np.argmax(values)), "the label is too large for 64 bits")
-        return settle_labels(values.astype(np.int64), kind, complain)
-    if values.dtype.kind == "f":
-        numbers = values.astype(np.float64)
-        if not np.isfinite(numbers).all():
-            raise complain(int(np.argmin(np.isfinite(numbers))), "the label is not finite")
-        return settle_labels(numbers, kind, complain)
-    if values.dtype.kind != "U":
-        raise DataError(
-            f"the labels are of type {values.dtype}; save numbers or strings", path=path
-        )
-    try:
-        return settle_labels(values.astype(object), kind or "string", complain)
-    except (ValueError, SystemError) as error:
-        raise DataError(f"the labels are damaged ({error})", path=path) from error
-
-
 def read_label_array(path: str | PathLike[str], kind: str | None) -> NDArray[Any]:
     """The labels of a ``.npy`` file."""
     name = fspath(path)
@@ -278,4 +253,4 @@ def read_label_array(path: str | PathLike[str], kind: str | None) -> NDArray[Any
         raise DataError(f"not an array of labels, or a damaged one ({error})", path=name) from error
     if not isinstance(values, np.ndarray):
         raise DataError("an archive of several arrays; name one of labels", path=name)
-    return _to_labels(np.array(values), kind, name)
+    return labels_from_array(np.array(values), kind, name)

@@ -1,6 +1,6 @@
 """How a file is to be read."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any
@@ -10,7 +10,7 @@ from polymargin.readers._kinds import check_kind
 
 __all__ = ["FORMATS", "Options"]
 
-FORMATS = ("svmlight", "text", "csv", "tsv", "parquet", "arrow", "npz")
+FORMATS = ("svmlight", "text", "csv", "tsv", "parquet", "arrow", "npz", "idx", "folder")
 
 _LABEL_KINDS = ("integer", "number", "string")
 
@@ -30,6 +30,7 @@ class Options:
     delimiter: str | None = None
     header: bool | str = "auto"
     extra: str = "error"
+    image_shape: Sequence[int] | None = None
     n_jobs: int | None = None
     n_threads: int = field(init=False, default=1)
 
@@ -47,6 +48,8 @@ class Options:
             check_kind(name, kind)
         if self.n_features is not None and not 0 <= self.n_features < 2**31:
             raise ValueError(f"n_features={self.n_features}: use a number from 0 to 2147483647")
+        if self.image_shape is not None and not _is_image_shape(self.image_shape):
+            raise ValueError(f"image_shape={self.image_shape!r}: use a height and a width")
         if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '\r\n"'):
             raise ValueError(f"delimiter={self.delimiter!r}: use one character, no quote")
         object.__setattr__(self, "n_threads", count_threads(self.n_jobs))
@@ -55,6 +58,14 @@ class Options:
     def takes_own_labels(self) -> bool:
         """Whether every row must have a label in the file itself."""
         return self.has_labels and self.labels_path is None
+
+
+def _is_image_shape(shape: Any) -> bool:
+    return (
+        isinstance(shape, list | tuple)
+        and len(shape) == 2
+        and all(type(length) is int and length > 0 for length in shape)
+    )
 
 
 def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:

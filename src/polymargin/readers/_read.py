@@ -1,6 +1,6 @@
 """`read`: a whole file."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 
@@ -8,9 +8,11 @@ from polymargin.errors import DataError
 from polymargin.readers._arrow import read_arrow
 from polymargin.readers._checks import check_seekable, check_width, with_delimiter, wrong_count
 from polymargin.readers._csv import read_csv
-from polymargin.readers._formats import find_format
+from polymargin.readers._folder import Folder, folder_batches
+from polymargin.readers._idx import read_idx
 from polymargin.readers._labels import label_kind_of, read_labels
 from polymargin.readers._npz import read_npz
+from polymargin.readers._opening import open_data
 from polymargin.readers._options import Options
 from polymargin.readers._source import Source
 from polymargin.readers._svmlight import read_svmlight
@@ -34,6 +36,7 @@ def read(
     delimiter: str | None = None,
     header: bool | str = "auto",
     extra: str = "error",
+    image_shape: Sequence[int] | None = None,
     n_jobs: int | None = None,
 ) -> Table:
     """Read rows and labels of a data file.
@@ -44,8 +47,10 @@ def read(
     Parameters
     ----------
     path : str or path-like
-        The file; ``"-"`` is standard input.
-    format : {"svmlight", "text", "csv", "tsv", "parquet", "arrow", "npz"}, optional
+        The file; ``"-"`` is standard input. Or a folder of texts: one folder for each class, or
+        files without labels.
+    format : {"svmlight", "text", "csv", "tsv", "parquet", "arrow", "npz", "idx", "folder"}, \
+    optional
         By default it is taken from the name, else from the content where that is clear. A ``.tsv``
         file whose lines have one tab each is text, unless its header is that of a table.
     label : str or int, optional
@@ -65,7 +70,8 @@ def read(
     label_kind : {"integer", "number", "string"}, optional
         What labels are read as. By default the first that all of them are.
     labels_path : str or path-like, optional
-        A file with the labels: one on each line, or a ``.npy`` array.
+        A file with the labels: one on each line, an idx file, or a ``.npy`` array. By default the
+        labels of idx images are in the file whose name has "labels" in place of "images".
     delimiter : str, optional
         What separates the cells of a CSV file. By default a comma, semicolon or tab.
     header : bool or "auto", default="auto"
@@ -75,6 +81,8 @@ def read(
     extra : {"error", "ignore"}, default="error"
         What to do with svmlight entries beyond `n_features`, which are an error or left out, and
         with columns that are not in `kinds`, which are read or left out.
+    image_shape : (int, int), optional
+        Height and width that idx images must have.
     n_jobs : int, optional
         Threads for svmlight text; None means 1, -1 all processors.
 
@@ -103,10 +111,9 @@ def read(
     """
     options = Options(
         format, label, n_features, zero_based, has_labels, kinds, label_kind, labels_path,
-        delimiter, header, extra, n_jobs,
+        delimiter, header, extra, image_shape, n_jobs,
     )  # fmt: skip
-    with Source(path, options.n_threads) as source:
-        form = options.format or find_format(source)
+    with open_data(path, options) as (source, form, options):
         table = _read_whole(source, form, options)
     check_width(table, options, source.name)
     if table.n_rows == 0:
@@ -119,12 +126,16 @@ def read(
     return replace(table, y=y, reading={**table.reading, "label_kind": label_kind_of(y)})
 
 
-def _read_whole(source: Source, form: str, options: Options) -> Table:
+def _read_whole(source: Source | Folder, form: str, options: Options) -> Table:
+    if isinstance(source, Folder):
+        return next(folder_batches(source, None, options))
     if form == "svmlight":
         return read_svmlight(source, options)
     if form in ("csv", "tsv"):
         return read_csv(source, with_delimiter(form, options))
     table: Table | None
+    if form == "idx":
+        return read_idx(source, options)
     if form == "text":
         table = next(text_batches(source, None, options), None)
     else:

@@ -1,6 +1,6 @@
 """`scan`: what a file holds, without its rows."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import Any
@@ -12,8 +12,9 @@ from polymargin.readers._arrow import scan_arrow
 from polymargin.readers._batches import format_batches
 from polymargin.readers._checks import check_seekable, with_delimiter, wrong_count
 from polymargin.readers._csv import scan_csv
-from polymargin.readers._formats import find_format
+from polymargin.readers._folder import Folder, folder_batches
 from polymargin.readers._labels import label_kind_of, labels_from_texts, read_labels
+from polymargin.readers._opening import open_data
 from polymargin.readers._options import Options
 from polymargin.readers._source import Source
 from polymargin.readers._svmlight import scan_svmlight
@@ -38,6 +39,7 @@ def scan(
     delimiter: str | None = None,
     header: bool | str = "auto",
     extra: str = "error",
+    image_shape: Sequence[int] | None = None,
     n_jobs: int | None = None,
 ) -> Scan:
     """Go through a data file once: classes, sizes and how to read it, with no row kept.
@@ -45,9 +47,9 @@ def scan(
     Parameters
     ----------
     path : str or path-like
-        The file. It is read to its end, so standard input is of no use afterwards.
+        The file or folder. It is read to its end, so standard input is of no use afterwards.
     format, label, n_features, zero_based, has_labels, kinds, label_kind, labels_path, delimiter, \
-    header, extra, n_jobs
+    header, extra, image_shape, n_jobs
         As in `read`.
 
     Returns
@@ -68,11 +70,10 @@ def scan(
     """
     options = Options(
         format, label, n_features, zero_based, has_labels, kinds, label_kind, labels_path,
-        delimiter, header, extra, n_jobs,
+        delimiter, header, extra, image_shape, n_jobs,
     )  # fmt: skip
-    with Source(path, options.n_threads) as source:
-        form = options.format or find_format(source)
-        if form == "svmlight":
+    with open_data(path, options) as (source, form, options):
+        if isinstance(source, Source) and form == "svmlight":
             found = scan_svmlight(source, options)
         else:
             found = _scan_tables(source, form, options)
@@ -114,9 +115,12 @@ def _count(tables: Iterator[Table]) -> _Counted:
     return counted
 
 
-def _scan_tables(source: Source, form: str, options: Options) -> Scan:
+def _scan_tables(source: Source | Folder, form: str, options: Options) -> Scan:
     as_strings = replace(options, label_kind="string")  # what else labels are shows at the end
-    if form in ("csv", "tsv"):
+    if isinstance(source, Folder):
+        counted = _count(folder_batches(source, _ROWS, as_strings))
+        reading, n_features = counted.reading, counted.n_features
+    elif form in ("csv", "tsv"):
         counted, reading, n_features = scan_csv(source, with_delimiter(form, as_strings), _count)
     elif form in ("parquet", "arrow"):
         check_seekable(source, form)

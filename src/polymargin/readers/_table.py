@@ -67,8 +67,8 @@ class Table:
     Parameters
     ----------
     X : ndarray of shape (n, d), csr_array of shape (n, d), Columns or list of str
-        The rows: CSR from svmlight text, an array or CSR from NPZ, strings from files of texts,
-        `Columns` from all others.
+        The rows: CSR from svmlight text, an array or CSR from NPZ, an array from idx, strings from
+        files of texts and folders of them, `Columns` from all others.
     y : ndarray of shape (n,) or None
         The labels: int64 where all are whole numbers, else float64 where all are numbers, else
         strings. None where the file has none.
@@ -78,6 +78,8 @@ class Table:
         The line of the file on which each row starts, where there are lines.
     first_missing : MissingCell or None
         The first empty cell in a column of numbers or dates, which is NaN or NaT in `X`.
+    files : tuple of str or None
+        The file of each row below the folder that was read, where each is a file of its own.
     ignored_entries : int
         Entries of a svmlight file left out because of ``extra="ignore"``.
     ignored_columns : tuple of str
@@ -89,6 +91,7 @@ class Table:
     reading: dict[str, Any] = field(default_factory=dict)
     lines: "NDArray[np.int64] | None" = None
     first_missing: MissingCell | None = None
+    files: tuple[str, ...] | None = None
     ignored_entries: int = 0
     ignored_columns: tuple[str, ...] = ()
 

@@ -1,5 +1,6 @@
 """Data files that `convert` writes."""
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -8,7 +9,7 @@ from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
 
 from polymargin._atomic import replacing
-from polymargin.cli._output.files import packed_output
+from polymargin.cli._output.files import escaped, packed_output
 from polymargin.errors import DataError
 
 if TYPE_CHECKING:
@@ -39,3 +40,17 @@ def write_npz(X: Any, y: "NDArray[Any]", path: Path) -> None:
             )
         else:
             np.savez_compressed(file, X=X, y=labels)
+
+
+def write_texts(texts: Iterable[str], y: "NDArray[Any]", path: Path) -> None:
+    """Lines of label, tab and text."""
+    with packed_output(path) as file:
+        file.writelines(text_lines(texts, y))
+
+
+def text_lines(texts: Iterable[str], y: "NDArray[Any]") -> Iterator[bytes]:
+    """The line of each text, as the reader of texts takes it."""
+    for text, label in zip(texts, map(str, y.tolist()), strict=True):
+        if label != label.strip() or any(mark in label for mark in "\t\r\n"):
+            raise DataError(f"the label {label!r} cannot stand before a tab; rename it")
+        yield f"{label}\t{escaped(text)}\n".encode()

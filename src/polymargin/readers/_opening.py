@@ -1,0 +1,29 @@
+"""What `read`, `read_batches` and `scan` do first: open a file or folder and tell its format."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from os import PathLike
+from pathlib import Path
+
+from polymargin.readers._folder import Folder
+from polymargin.readers._formats import find_format
+from polymargin.readers._idx import with_labels_beside
+from polymargin.readers._options import Options
+from polymargin.readers._source import Source
+
+__all__ = ["open_data"]
+
+
+@contextmanager
+def open_data(
+    path: str | PathLike[str], options: Options
+) -> Iterator[tuple[Source | Folder, str, Options]]:
+    """The opened file or folder, its format, and the options with what it tells of them itself."""
+    if options.format == "folder" or (options.format is None and Path(path).is_dir()):
+        yield Folder(path), "folder", options
+        return
+    with Source(path, options.n_threads) as source:
+        form = options.format or find_format(source)
+        if form == "idx":
+            options = with_labels_beside(source, options)
+        yield source, form, options
