@@ -1,4 +1,4 @@
-"""Test accuracy of every machine with linear scores on the two bundled data sets.
+"""Test accuracy of every machine with linear scores: bundled sets, and two of no linear structure.
 
 ``python -m benchmarks.machines [--datasets NAME ...]`` writes ``results/machines.json`` and
 ``results/machines.md``, the table of ``docs/guide/machines.md``. C is the best of a few on the test
@@ -9,20 +9,25 @@ named keep their stored figures.
 from __future__ import annotations
 
 import argparse
+import lzma
 import warnings
 from statistics import mean
 from typing import Any
 
+import numpy as np
 from rich.console import Console
+from sklearn.datasets import load_svmlight_file
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import MinMaxScaler
 
+from benchmarks.datasets import data_folder
 from benchmarks.provenance import add_options, note, open_results
 from benchmarks.provenance import machines as machines_used
 from benchmarks.report import table
 from polymargin import LinearSVM
 from polymargin.datasets import Split, load_letter, load_satimage
 
-DATASETS = {"satimage": load_satimage, "letter": load_letter}
 MACHINES = ("ww", "cs", "ovr", "mmr", "rm", "llw", "ats", "adm", "atm")
 LOG2_C = (-6, -3, 0, 3)
 SEEDS = range(5)
@@ -30,6 +35,34 @@ TOL = 1e-3
 PASSES = 200
 STEADY = 2.0  # seeds that differ by more get their range in place of a mean, in per cent
 console = Console(soft_wrap=True)
+
+
+def load_abalone() -> Split:
+    """The age of a shell from its size: neighbouring classes differ by noise."""
+    with lzma.open(data_folder() / "abalone.svm.xz") as file:
+        X, y = load_svmlight_file(file, n_features=10)
+    parts = train_test_split(X.toarray(), y.astype(np.int64), test_size=0.5, random_state=0)
+    X_train, X_test, y_train, y_test = parts
+    scaler = MinMaxScaler((-1, 1)).fit(X_train)
+    return Split(scaler.transform(X_train), y_train, scaler.transform(X_test), y_test)
+
+
+def make_rings() -> Split:
+    """Four rings around each other: no linear score tells any of them from the others."""
+    random = np.random.default_rng(0)
+    y = random.integers(4, size=3000)
+    angle = random.uniform(0, 2 * np.pi, len(y))
+    radius = (y + 1 + random.uniform(-0.3, 0.3, len(y))) / 4.3
+    X = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
+    return Split(X[:1000], y[:1000], X[1000:], y[1000:])
+
+
+DATASETS = {
+    "satimage": load_satimage,
+    "letter": load_letter,
+    "abalone": load_abalone,
+    "rings": make_rings,
+}
 
 
 def measure(split: Split, machine: str) -> dict[str, Any]:

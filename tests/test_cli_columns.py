@@ -171,6 +171,14 @@ def test_words_that_all_differ_are_no_category(tmp_path: Path, out: Path) -> Non
     assert accuracy(out, data) == 1.0
 
 
+def test_labels_that_all_differ(tmp_path: Path, out: Path) -> None:
+    rows = [[label, f"{text} {i}"] for i, (label, text) in enumerate(sentences(60))]
+    data = write_rows(tmp_path / "a.csv", ["intent", "utterance"], rows)
+    message = one_error(run("train", data, "-o", out), INPUT)
+    assert "nearly all of the 60 labels in column 'utterance' differ" in message
+    done("train", data, "--label", "intent", "-q", "-o", out)
+
+
 def test_decimal_commas_train_as_points(tmp_path: Path) -> None:
     pick = random.Random(0)
     numbers = [[pick.gauss(0, 2000), pick.gauss(0, 1)] for _ in range(90)]

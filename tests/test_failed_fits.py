@@ -151,6 +151,25 @@ def test_an_interrupt_before_anything_is_reached(cls: Any, monkeypatch: pytest.M
     assert not hasattr(model, "n_features_in_")
 
 
+def test_an_interrupt_while_the_buffer_of_a_stream_fills() -> None:
+    def batches() -> Iterator[tuple[Any, Any]]:
+        yield WIDER, Y
+        raise KeyboardInterrupt
+
+    fresh = LinearSVM()
+    with pytest.raises(KeyboardInterrupt):
+        fit_stream(fresh, batches, [0, 1, 2])
+    assert not hasattr(fresh, "classes_")
+    model = LinearSVM(random_state=0).fit(X, Y)
+    before = dict(vars(model))
+    with pytest.raises(KeyboardInterrupt):
+        fit_stream(model, batches, [0, 1, 2])
+    assert is_unchanged(model, before)
+    with pytest.raises(KeyboardInterrupt):
+        fit_stream(model, batches, [0, 1, 2], shuffle_size=0)
+    assert model.n_samples_seen_ == len(Y)
+
+
 def test_scaler() -> None:
     scaler = Scaler("standard").fit(X)
     before = dict(vars(scaler))

@@ -20,7 +20,7 @@ LAYERS = (
     ("block_solvers",),
     ("solvers", "second_order"),
     ("fit",),
-    ("kernel", "storage", "calibration"),
+    ("kernel", "calibration", "storage"),
     ("estimators",),
     ("readers", "streams", "model_selection", "datasets"),
     ("preprocessing",),

@@ -280,7 +280,7 @@ def test_wide_categories_are_sparse() -> None:
 
 
 def test_too_many_values_are_told_with_their_column(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("polymargin.preprocessing._encoder._MOST_VALUES", 2)
+    monkeypatch.setattr("polymargin.preprocessing._seen.MOST_VALUES", 2)
     with pytest.raises(DataError, match="column 'c' has more than 2 values, too many"):
         ColumnEncoder().fit(columns(c=["x", "y", "z"]))
 

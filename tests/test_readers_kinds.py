@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polymargin.errors import DataError
-from polymargin.readers import _csv, read, read_batches, scan
+from polymargin.readers import _cells, _csv, _guess, read, read_batches, scan
 from polymargin.readers._cells import fit_numbers, to_numbers
 from polymargin.readers._kinds import KINDS, has_id_name
 
@@ -217,6 +217,15 @@ class TestNumbers:
         path = table(a=["1.2.3", "10.0.0.1", "1,23,4"], b=["1_000", "0x1", "٣"])
         assert kinds_of(path) == {"a": "category", "b": "category"}
 
+    def test_a_comma_after_points_that_may_be_either(
+        self, table: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(_csv, "CHUNK_ROWS", 2)
+        path = table(";", a=["1.234", "2", "3", "1,234"])
+        assert read(path).X.values[0].tolist() == [1234, 2, 3, 1.234]
+        with pytest.raises(DataError, match="'3' in column 'a' is not a number"):
+            list(read_batches(path, rows=2))
+
     def test_batches_of_whole_numbers_first(self, table: Any) -> None:
         path = table(";", a=["1", "2", "1,234"])
         parts = list(read_batches(path, rows=2))
@@ -274,6 +283,13 @@ class TestDates:
         for order, month in (("dmy", 2), ("mdy", 1)):
             value = read(path, kinds={"a": f"date:{order}"}).X.values[1][0]
             assert value == np.datetime64(f"2024-{month:02}-{3 - month:02}")
+
+    def test_missing_dates_first(self, table: Any) -> None:
+        path = table(a=["", "", "31.12.2024"], b=["1", "2", "3"])
+        parts = list(read_batches(path, rows=2, kinds={"a": "date"}))
+        assert parts[1].X.values[0][0] == np.datetime64("2024-12-31")
+        with pytest.raises(DataError, match="'31.12.2024' in column 'a' comes after missing cells"):
+            list(read_batches(path, rows=2))
 
     def test_mixed_orders(self, table: Any) -> None:
         path = table(b=["1", "2"], a=["13/02/2024", "02/13/2024"])
@@ -406,3 +422,19 @@ def test_every_kind_is_read(table: Any) -> None:
         assert len(values) == (1 if kind == "drop" else 2)
         assert not any(cell != cell for cell in values[0].tolist() if isinstance(cell, float))
     assert math.isnan(read(table(a=["1", ""])).X.values[0][1])
+
+
+def test_texts_of_a_stream_are_not_kept(table: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_cells, "_MOST_KNOWN", 10)
+    path = table(a=[f"some words {i}" for i in range(100)])
+    known: list[dict[str, str]] = []
+    to_words = _guess.to_words
+
+    def watched(cells: Any, texts: dict[str, str]) -> Any:
+        known.append(texts)
+        return to_words(cells, texts)
+
+    monkeypatch.setattr(_guess, "to_words", watched)
+    for kinds in ({}, {"a": "text"}):
+        assert sum(part.n_rows for part in read_batches(path, rows=5, kinds=kinds)) == 100
+    assert max(map(len, known)) <= 15

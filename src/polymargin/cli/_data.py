@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+_MANY = 20  # classes that are not of one row each by chance
+
+
 def read_rows(path: Path, reading: Reading) -> Table:
     """All rows, which need labels."""
     with opening(path):
@@ -40,7 +43,14 @@ def read_to_train(path: Path, reading: Reading) -> Table:
     """All rows, of two classes at least."""
     table = read_rows(path, reading)
     assert table.y is not None
-    check_classes(np.unique(table.y), path, table.reading)
+    classes = np.unique(table.y)
+    check_classes(classes, path, table.reading)
+    if isinstance(table.X, Columns) and len(classes) > max(_MANY, 0.9 * table.n_rows):
+        raise DataError(
+            f"nearly all of the {table.n_rows:,} labels in column {table.reading.get('label')!r} "
+            "differ; name the column of the labels with --label",
+            path=str(path),
+        )
     if not isinstance(table.X, Columns | list):
         check_width(table.X.shape[1], path)
     return table

@@ -26,7 +26,7 @@ _NEXT = """\
 Next, with rows of your own:
 
     {command} bench rows.csv --scale minmax
-    {command} train rows.csv --scale minmax -o svm.safetensors
+    {command} train rows.csv --scale minmax --model svm.safetensors
 
 or in Python:
 

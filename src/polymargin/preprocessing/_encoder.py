@@ -1,6 +1,7 @@
 """Named columns as features."""
 
 import warnings
+from itertools import groupby
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -12,8 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 from polymargin._attempt import unchanged_on_failure
 from polymargin._sklearn import Interval, StrOptions, fit_context
 from polymargin.errors import DataError
-from polymargin.preprocessing._dates import date_feature_names, has_times, mark_parts, to_days
-from polymargin.preprocessing._scaler import Scaler, Seen
+from polymargin.preprocessing._dates import date_feature_names, mark_parts, to_days
+from polymargin.preprocessing._scaler import Scaler
+from polymargin.preprocessing._seen import SeenColumns
+from polymargin.preprocessing._words import texts_of, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +30,6 @@ __all__ = ["ColumnEncoder"]
 
 _NARROW = 100  # features that are an array, however few of them are not zero
 _FILLED = 0.25  # part of more features below which they are sparse
-_MOST_VALUES = 1 << 20  # of a category
 
 
 class ColumnEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -166,7 +168,7 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _learn(self, X: "Columns") -> None:
         seen = getattr(self, "_seen", None)
         if seen is None:
-            seen = _Rows(self.scale, tuple(X.names), self._stored_kinds(X))
+            seen = SeenColumns(self.scale, tuple(X.names), self._stored_kinds(X))
         elif tuple(X.names) != seen.names:
             raise ValueError(
                 f"the columns are {X.names!r:.200} and were {seen.names!r:.200} before"
@@ -197,7 +199,7 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return TfidfVectorizer(sublinear_tf=True, **shared)
 
     def _fit_vectorizer(self, name: str, values: "NDArray[Any]") -> Any:
-        texts = _texts(values)
+        texts = texts_of(values)
         vectorizer = self.make_vectorizer("text:tfidf")
         if not any(map(vectorizer.build_analyzer(), texts)):
             raise DataError(
@@ -267,35 +269,57 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 f"missing; the columns here are {', '.join(map(repr, X.names))}"
             )
         n = len(X.values[0]) if X.values else 0
-        if self._is_sparse:
-            parts = [self._encode(i, given[name]) for i, name in enumerate(self.names_)]
-            return sparse.hstack([sparse.csr_array(part) for part in parts], format="csr")
-        encoded = np.zeros((n, self.n_features_out_))
-        first = 0
-        for i, width in enumerate(self._widths()):
-            self._encode(i, given[self.names_[i]], encoded[:, first : first + width])
-            first += width
-        return encoded
+        columns = [given[name] for name in self.names_]
+        if not self._is_sparse:
+            return self._fill(range(len(columns)), columns, n)
+        blocks: list[Any] = []
+        runs = groupby(range(len(columns)), key=lambda i: self.kinds_[i].partition(":")[0])
+        for kind, run in runs:
+            if kind in ("number", "date"):
+                blocks.append(sparse.csr_array(self._fill(list(run), columns, n)))
+            else:
+                blocks += [self._encode_words(i, columns[i]) for i in run]
+        return sparse.hstack(blocks, format="csr")
 
-    def _encode(
-        self, i: int, values: "NDArray[Any]", out: "NDArray[np.float64] | None" = None
-    ) -> Any:
-        """The features of a column, in an array of zeros if there is one."""
-        kind, name, categories = self.kinds_[i], self.names_[i], self.categories_[i]
-        if categories is not None:
-            return _marked(name, values, categories, out)
-        if self.vectorizers_[i] is not None:
-            return self.vectorizers_[i].transform(_texts(values))
-        if out is None:
-            out = np.zeros((len(values), self._widths()[i]))
-        if kind == "number":
-            out[:, 0] = self._numbers(i, values)
-            return out
-        if values.dtype.kind != "M":
-            raise DataError(f"column {name!r} holds no dates; in the training file it did")
-        out[:, 0] = self._numbers(i, to_days(values))
-        mark_parts(values, out[:, 1:])
-        return out
+    def _fill(
+        self, chosen: "Sequence[int]", columns: "list[NDArray[Any]]", n: int
+    ) -> "NDArray[np.float64]":
+        """The features of some columns that are no texts."""
+        widths = self._widths()
+        filled = np.zeros((n, sum(widths[i] for i in chosen)))
+        first = 0
+        for i in chosen:
+            part = filled[:, first : first + widths[i]]
+            if self.categories_[i] is not None:
+                found = _positions(self.names_[i], columns[i], self.categories_[i])
+                rows = np.flatnonzero(found >= 0)
+                part[rows, found[rows]] = 1.0
+            elif self.kinds_[i] == "number":
+                part[:, 0] = self._numbers(i, columns[i])
+            else:
+                self._fill_dates(i, columns[i], part)
+            first += widths[i]
+        return filled
+
+    def _fill_dates(self, i: int, dates: "NDArray[Any]", out: "NDArray[np.float64]") -> None:
+        if dates.dtype.kind != "M":
+            raise DataError(
+                f"column {self.names_[i]!r} holds no dates; in the training file it did"
+            )
+        out[:, 0] = self._numbers(i, to_days(dates))
+        mark_parts(dates, out[:, 1:])
+
+    def _encode_words(self, i: int, values: "NDArray[Any]") -> Any:
+        """The sparse features of a category or a text."""
+        categories = self.categories_[i]
+        if categories is None:
+            return sparse.csr_array(self.vectorizers_[i].transform(texts_of(values)))
+        found = _positions(self.names_[i], values, categories)
+        is_known = found >= 0
+        starts = np.concatenate([[0], np.cumsum(is_known)])
+        ones = np.ones(starts[-1])
+        shape = (len(values), len(categories))
+        return sparse.csr_array((ones, found[is_known], starts), shape=shape)
 
     def _numbers(self, i: int, values: "NDArray[Any]") -> "NDArray[np.float64]":
         name = self.names_[i]
@@ -338,57 +362,6 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self.feature_names_out_
 
 
-class _Rows:
-    """What the rows so far tell of each column."""
-
-    def __init__(self, scale: str, names: tuple[str, ...], kinds: list[str]) -> None:
-        self.names, self.kinds = names, kinds
-        self._values: list[set[str]] = [set() for _ in names]
-        self._measured = [i for i, kind in enumerate(kinds) if kind in ("number", "date")]
-        self._seen = Seen("standard" if scale == "none" else scale, with_moments=True)
-        self._scale = scale
-
-    def add(self, X: "Columns") -> None:
-        for i, (name, values) in enumerate(zip(X.names, X.values, strict=True)):
-            if self.kinds[i] == "date" and has_times(values):
-                self.kinds[i] = "date:hours"
-            if self.kinds[i] != "category":
-                continue
-            self._values[i].update(word for word in _words(values) if word is not None)
-            if len(self._values[i]) > _MOST_VALUES:
-                raise DataError(
-                    f"column {name!r} has more than {_MOST_VALUES} values, too many for a "
-                    "category; read it as text with the kind 'text:hashing', or leave it out "
-                    "(kind 'drop')"
-                )
-        if self._measured:
-            numbers = [
-                to_days(X.values[i]) if self.kinds[i].startswith("date") else X.values[i]
-                for i in self._measured
-            ]
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", RuntimeWarning)  # a column without a value
-                self._seen.add(np.column_stack(numbers))
-
-    def categories(self) -> list[Any]:
-        return [
-            np.array(sorted(values), dtype=object) if kind == "category" else None
-            for kind, values in zip(self.kinds, self._values, strict=True)
-        ]
-
-    def numbers(self) -> "tuple[NDArray[np.float64], ...]":
-        """Mean, offset and factor of each column."""
-        means, offsets, factors = (np.full(len(self.names), start) for start in (0.0, 0.0, 1.0))
-        if self._measured:
-            means[self._measured] = np.nan_to_num(self._seen.mean)
-            if self._scale != "none":
-                names = [f"column {self.names[i]!r}" for i in self._measured]
-                offsets[self._measured], factors[self._measured] = self._seen.shift_and_stretch(
-                    names
-                )
-        return means, offsets, factors
-
-
 def _width(kind: str, categories: "NDArray[Any] | None", vectorizer: Any) -> int:
     if categories is not None:
         return len(categories)
@@ -399,41 +372,20 @@ def _width(kind: str, categories: "NDArray[Any] | None", vectorizer: Any) -> int
     return len(date_feature_names("", kind == "date:hours")) if kind.startswith("date") else 1
 
 
-def _texts(values: "NDArray[Any]") -> list[str]:
-    return ["" if word is None else word for word in _words(values)]
-
-
-def _words(values: "NDArray[Any]") -> "Sequence[str | None]":
-    """Strings, also of a file in which all values happen to be numbers."""
-    if values.dtype == object:
-        words: list[str | None] = values.tolist()
-        return words
-    if values.dtype.kind == "M":
-        return [None if date is None else str(date) for date in values.tolist()]
-    return [None if number != number else f"{number:g}" for number in values.tolist()]
-
-
-def _marked(
-    name: str, values: "NDArray[Any]", categories: "NDArray[Any]", out: "NDArray[Any] | None"
-) -> Any:
-    """1 in the column of each value."""
-    words = _words(values)
+def _positions(
+    name: str, values: "NDArray[Any]", categories: "NDArray[Any]"
+) -> "NDArray[np.int64]":
+    """Where each value is among the categories; -1 for one that is not, or is missing."""
+    words = words_of(values)
     position: dict[str | None, int] = {value: c for c, value in enumerate(categories.tolist())}
     found = np.array([position.get(word, -1) for word in words], dtype=np.int64)
-    is_known = found >= 0
-    if not is_known.any() and any(word is not None for word in words):
+    if (found < 0).all() and any(word is not None for word in words):
         warnings.warn(
             f"no value of column {name!r} was in the training file, which had "
             f"{', '.join(map(repr, categories[:3].tolist()))} and the like",
             stacklevel=4,
         )
-    if out is not None:
-        out[np.flatnonzero(is_known), found[is_known]] = 1.0
-        return out
-    starts = np.concatenate([[0], np.cumsum(is_known)])
-    return sparse.csr_array(
-        (np.ones(starts[-1]), found[is_known], starts), shape=(len(words), len(categories))
-    )
+    return found
 
 
 def _listed(names: list[str]) -> str:

@@ -24,6 +24,7 @@ __all__ = [
 
 NUMBER_MANNERS = ("point", "comma")
 
+_MOST_KNOWN = 1 << 16  # strings, beyond which they seem not to come again
 _MISSING = frozenset({"", "na", "nan", "?", "null"})
 _PLAIN = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
@@ -158,6 +159,8 @@ def _all_simple(cells: Sequence[str]) -> NDArray[np.float64] | None:
 
 def to_words(cells: Sequence[str], known: dict[str, str]) -> NDArray[np.object_]:
     """Stripped strings, None where a cell is missing; equal ones are stored once, in `known`."""
+    if len(known) > _MOST_KNOWN:
+        known.clear()
     values = np.empty(len(cells), dtype=object)
     for row, cell in enumerate(cells):
         text = cell.strip()

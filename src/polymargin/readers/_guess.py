@@ -146,21 +146,21 @@ class Column:
             problem = (self._mixed if is_open else None) or about(wrong, _refusal(self._asked))
             return ReadCells(to_words(cells, {}), problem)
         form = self._form
-        change = self._change(before, form, wrong, cells, about)
-        if change is not None and was_empty:
-            change = about(wrong or 0, _AFTER_NOTHING)
+        change = self._change(before, form, was_empty, wrong, cells, about)
         self._has_cells = True
         if form == "number:point" and look is not None and look.fit.numbers is not None:
             values: NDArray[Any] = look.fit.numbers
         else:
             values = self._convert(cells, form)
-        self.facts.add(values)
+        if self._asked is None:
+            self.facts.add(values)
         return ReadCells(values, _not_finite(values, about), change)
 
     def _change(
         self,
         before: str | None,
         form: str,
+        was_empty: bool,
         wrong: int | None,
         cells: Sequence[str],
         about: Complaint,
@@ -172,11 +172,12 @@ class Column:
         if before is None or before == form:
             return None
         family, _, manner = before.partition(":")
-        if base_kind(form) == "number" == family and not had_point:
-            return None  # without a point both manners read the same
+        if base_kind(form) == family and (was_empty or (family == "number" and not had_point)):
+            return None  # missing cells, and numbers without a point, are the same in all manners
         if wrong is None:
-            wrong = next(row for row, c in enumerate(cells) if not _reads(family, {manner}, c))
-        return about(wrong, _unlike(before))
+            others = (row for row, c in enumerate(cells) if not _reads(family, {manner}, c))
+            wrong = next(others, 0)
+        return about(wrong, _AFTER_NOTHING if was_empty else _unlike(before))
 
     def _narrow(self, look: _Look, cells: Sequence[str], about: Complaint) -> int | None:
         """Rule out what more cells cannot be; the first of them that is unlike those before."""

@@ -67,10 +67,10 @@ class Facts:
     """What the first rows tell of the words, or of the numbers, of a column."""
 
     def __init__(self, column: str) -> None:
-        self._column = column
         self._n_rows = 0
         self._n_values = 0
-        self._distinct: dict[Any, None] = {}
+        self._n_several = 0  # distinct values of several words
+        self._distinct: set[float] = set()  # numbers, or hashes of words, which may be long
         self._may_be_id = has_id_name(column)
 
     def add(self, values: NDArray[Any]) -> None:
@@ -78,17 +78,25 @@ class Facts:
         first = values[: max(0, FACT_ROWS - self._n_rows)]
         self._n_rows += len(first)
         if values.dtype == object:
-            words = [word for word in first.tolist() if word is not None]
-            self._n_values += len(words)
-            self._distinct.update(dict.fromkeys(words))
+            for word in first.tolist():
+                self._add_word(word)
         elif values.dtype.kind == "f":
             numbers = first[~np.isnan(first)]
             self._n_values += len(numbers)
             self._may_be_id = self._may_be_id and bool((numbers == np.floor(numbers)).all())
             if self._may_be_id:
-                self._distinct.update(dict.fromkeys(numbers.tolist()))
+                self._distinct.update(numbers.tolist())
         else:
             self._n_values += int(np.count_nonzero(~np.isnat(first)))
+
+    def _add_word(self, word: str | None) -> None:
+        if word is None:
+            return
+        self._n_values += 1
+        digest = hash(word)
+        if digest not in self._distinct:
+            self._distinct.add(digest)
+            self._n_several += _has_several_words(word)
 
     @property
     def is_empty(self) -> bool:
@@ -96,10 +104,9 @@ class Facts:
         return self._n_values == 0 and self._n_rows < FACT_ROWS
 
     def kind_of_words(self) -> str:
-        """ "text", "drop" or "category": rules 2, 3 and 4."""
-        n_several = sum(map(_has_several_words, self._distinct))
-        are_many = len(self._distinct) > _TEXT_PART * self._n_values
-        if are_many and n_several >= len(self._distinct) / 2:
+        """Kind "text", "drop" or "category": rules 2, 3 and 4."""
+        n_distinct = len(self._distinct)
+        if n_distinct > _TEXT_PART * self._n_values and self._n_several >= n_distinct / 2:
             return "text"
         return "drop" if self._names_the_rows(_NEARLY_ALL) else "category"
 

@@ -46,7 +46,8 @@ def fit_stream(
     A new stream starts with the first batch. Where that or a later one is refused, the model is
     left as it was before. After one pass, also an interrupted one, `partial_fit` goes on with it.
     After several it starts anew, as after `fit`: the weights belong to dual variables that are gone
-    with the scratch file. An interrupt (Ctrl-C) keeps the rows visited so far, in any pass.
+    with the scratch file. An interrupt (Ctrl-C) keeps the rows visited so far, in any pass; before
+    the first is visited, while the buffer fills, it leaves the model as it was.
 
     Parameters
     ----------
@@ -184,6 +185,7 @@ class _Run:
         for batch in self._buffer.mixed(self._read_in_order()):
             if order is not None:
                 order.add(batch.labels)
+            self._attempt.reached()
             yield batch
             seen += len(batch)
             if self._on_batch is not None:
@@ -197,5 +199,4 @@ class _Run:
         for X, y in self._batches():
             batch = self.engine.prepare(X, y)
             self.engine.begin(batch)
-            self._attempt.reached()
             yield batch
