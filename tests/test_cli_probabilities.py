@@ -13,6 +13,7 @@ from sklearn.metrics import log_loss
 
 from polymargin import load
 from polymargin.cli._losses import Losses
+from polymargin.readers import read
 
 
 @pytest.fixture(scope="module")
@@ -27,10 +28,6 @@ def plain(rows: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("plain") / "m.safetensors"
     done("train", rows, "-q", "-o", path)
     return path
-
-
-def features(rows: Path) -> Any:
-    return np.loadtxt(rows, delimiter=",", skiprows=1)
 
 
 def test_train_and_info_say_so(rows: Path, calibrated: Path, plain: Path, tmp_path: Path) -> None:
@@ -49,7 +46,7 @@ def test_train_and_info_say_so(rows: Path, calibrated: Path, plain: Path, tmp_pa
 
 @pytest.mark.parametrize("form", ["tsv", "csv", "json"])
 def test_predict_writes_a_column_a_class(form: str, rows: Path, calibrated: Path) -> None:
-    model, X = load(calibrated), features(rows)[:, :2]
+    model, X = load(calibrated), read(rows).X
     text = done("predict", calibrated, rows, "--probabilities", "--table", form).out
     if form == "json":
         lines = [json.loads(line) for line in text.splitlines()]
@@ -60,10 +57,8 @@ def test_predict_writes_a_column_a_class(form: str, rows: Path, calibrated: Path
         assert table[0] == ["label", "0", "1", "2"]
         labels = [int(line[0]) for line in table[1:]]
         p = np.array([line[1:] for line in table[1:]], float)
-    svm = model[-1]
-    scores = svm.class_scores(X)
-    assert labels == svm.classes_[scores.argmax(axis=1)].tolist()
-    np.testing.assert_array_equal(p, svm.predict_proba(X))
+    assert labels == model.predict(X).tolist()
+    np.testing.assert_array_equal(p, model.predict_proba(X))
 
 
 def test_scores_have_the_same_forms(rows: Path, plain: Path) -> None:
@@ -111,11 +106,11 @@ def test_options_that_do_not_go_together(rows: Path, calibrated: Path, tmp_path:
 
 
 def test_score_shows_how_good_they_are(rows: Path, calibrated: Path, plain: Path) -> None:
-    data = features(rows)
-    p = load(calibrated)[-1].predict_proba(data[:, :2])
+    table = read(rows)
+    p = load(calibrated).predict_proba(table.X)
     summary = done("score", calibrated, rows, "--json").json
-    assert summary["log_loss"] == pytest.approx(log_loss(data[:, 2], p))
-    truth = data[:, 2:] == np.arange(3)
+    assert summary["log_loss"] == pytest.approx(log_loss(table.y, p))
+    truth = np.equal.outer(table.y, np.arange(3))
     assert summary["brier"] == pytest.approx(((p - truth) ** 2).sum(axis=1).mean())
     shown = done("score", calibrated, rows).out
     assert f"log-loss           {summary['log_loss']:.4f}" in shown
