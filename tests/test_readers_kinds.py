@@ -164,6 +164,7 @@ class TestNumbers:
             (";", ["1,5e-3", ",5"], "number:comma", [0.0015, 0.5]),
             (";", ["1.234,56", "12"], "number:comma", [1234.56, 12]),
             (";", ["1.234.567", "12"], "number:comma", [1234567, 12]),
+            (";", ["1.234.567", "1e5", "1.234"], "number:comma", [1234567, 1e5, 1234]),
             (";", ["1,234", "12"], "number:comma", [1.234, 12]),
             (";", ["1,234.5", "12"], "number:point", [1234.5, 12]),
             (",", ["1,234", "12"], "number:point", [1234, 12]),
@@ -177,8 +178,15 @@ class TestNumbers:
         ],
     )
     def test_manners(
-        self, table: Any, delimiter: str, cells: list[str], kind: str, expected: list[float]
+        self,
+        table: Any,
+        delimiter: str,
+        cells: list[str],
+        kind: str,
+        expected: list[float],
+        monkeypatch: pytest.MonkeyPatch,
     ) -> None:
+        monkeypatch.setattr(_csv, "CHUNK_ROWS", 1)
         path = table(delimiter, a=cells)
         options = {"format": "csv", "delimiter": delimiter}
         assert kinds_of(path, **options) == {"a": kind}

@@ -45,7 +45,6 @@ _TO_PLAIN = {
     "point": str.maketrans("", "", "," + _BLANKS),
     "comma": str.maketrans(",", ".", "." + _BLANKS),
 }
-_MAY_HAVE_GROUPS = re.compile(r"[+-]?(?:[0-9]+|[1-9][0-9]{0,2}(?:\.[0-9]{3})+)")
 _ONE_COMMA = re.compile(r"[+-]?[1-9][0-9]{0,2},[0-9]{3}")
 
 
@@ -108,7 +107,7 @@ def _manners_of_plain(cells: Sequence[str]) -> frozenset[str]:
     """Of cells that are numbers with a decimal point: points may also stand between groups."""
     if not any("." in cell for cell in cells):
         return frozenset(NUMBER_MANNERS)
-    if all(_MAY_HAVE_GROUPS.fullmatch(cell.strip()) for cell in cells):
+    if all(_WRITTEN["comma"].fullmatch(cell.strip()) for cell in cells):
         return frozenset(NUMBER_MANNERS)
     return frozenset({"point"})
 
