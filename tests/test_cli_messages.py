@@ -143,7 +143,7 @@ def test_one_of_a_thing_is_not_several() -> None:
     single.write_text("a,label\n1,x\n2,y\n3,x\n4,y\n")
     trained = done("train", single, "--model", "single.safetensors")
     assert "4 rows, 1 feature, 2 classes" in counts_in(trained)
-    assert "columns: 1 of numbers" in counts_in(trained)
+    assert "columns: 1 number" in counts_in(trained)
     Path("more.csv").write_text("a,label\n1,x\n")
     predicted = done("predict", "single.safetensors", "more.csv", "--output", "labels.txt")
     assert "1 label in labels.txt" in counts_in(predicted)

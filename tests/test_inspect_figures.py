@@ -157,7 +157,7 @@ def test_what_has_no_reliability(digits: Any) -> None:
         plot_reliability(fitted, X, y, label=77)
     with pytest.raises(ValueError, match="n_parts has to be an integer from 1"):
         plot_reliability(fitted, X, y, n_parts=0)
-    with pytest.raises(ValueError, match="X has 1797 rows, y has 5 labels"):
+    with pytest.raises(ValueError, match="X has 1,797 rows, y has 5 labels"):
         plot_reliability(fitted, X, y[:5])
     assert plot_reliability(fitted, X, y, n_parts=1).axes[0].lines[1].get_xdata().shape == (1,)
 

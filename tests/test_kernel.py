@@ -165,7 +165,7 @@ def test_blocks_of_prediction_do_not_matter(
 ) -> None:
     model = KernelSVM(gamma=0.3, random_state=0).fit(*crowd)
     scores = model.class_scores(crowd[0])
-    monkeypatch.setattr("polymargin.estimators._kernel._BLOCK_BYTES", 1)
+    monkeypatch.setattr("polymargin.kernel._scores._BLOCK_BYTES", 1)
     np.testing.assert_allclose(model.class_scores(crowd[0]), scores, atol=1e-12)
 
 

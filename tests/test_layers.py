@@ -20,7 +20,7 @@ LAYERS = (
     ("block_solvers",),
     ("solvers", "second_order"),
     ("fit",),
-    ("kernel", "calibration", "storage"),
+    ("kernel", "storage", "calibration"),
     ("estimators",),
     ("readers", "streams", "model_selection", "datasets"),
     ("preprocessing",),

@@ -200,7 +200,7 @@ def test_duals_make_the_weights(machine: str, fit_intercept: bool, holes: tuple[
 @pytest.mark.parametrize("max_iter", [1, 3, 5])
 def test_max_iter_is_honoured(machine: str, max_iter: int, blobs: tuple[Any, Any]) -> None:
     model = LinearSVM(machine, C=1.0, tol=0.0, max_iter=max_iter, random_state=0)
-    with pytest.warns(ConvergenceWarning, match=f"after {max_iter} passes"):
+    with pytest.warns(ConvergenceWarning, match=f"after {max_iter} pass(es)? at"):
         model.fit(*blobs)
     assert model.n_iter_ == max_iter
     assert not model.converged_

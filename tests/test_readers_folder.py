@@ -197,6 +197,6 @@ def test_inspection_names_files(tmp_path: Path, mails: Path) -> None:
     model, report = tmp_path / "m.safetensors", tmp_path / "r.html"
     done("train", mails, "-o", model, "-q")
     assert "ham/07.txt" in done("inspect", model, mails, "--report", report).out
-    page = report.read_text()
+    page = report.read_text().replace("<wbr>", "")  # where a long name may break
     assert "07.txt" in page
     assert ">file</th>" in page

@@ -189,7 +189,7 @@ def _as_times(values: list[Any], source: str) -> list[float]:
 
 
 def _seconds(value: Any) -> float:
-    moment = datetime.fromisoformat(value)
+    moment = value if isinstance(value, datetime) else datetime.fromisoformat(value)
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 

@@ -114,7 +114,7 @@ class SecondOrderSteps:
                 )  # fmt: skip
                 records.append(check)
                 self._keep(best.beta, past, records)
-                return self.monitor(check)
+                return self.monitor(check) or check.epoch >= self.options.max_iter
 
             reached = finish(self.space, variables, beta, sigma, self.options.tol, budget, watch)
         return reached, Past(

@@ -126,7 +126,7 @@ class SecondOrderLoop:
             if keeper is not None and keeper.is_due():
                 keeper.keep(self._as_duals(best.beta), np.array(history, RECORD))
             interrupts.raise_pending()
-            return on_check(history[-1])
+            return on_check(history[-1]) or history[-1].epoch >= self._goal.max_iter
 
         with blas_threads(self._n_threads):
             space = KernelSpace(self._gram())
