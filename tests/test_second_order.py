@@ -228,6 +228,35 @@ def test_an_interrupt_keeps_what_was_reached(hard: tuple[Any, Any]) -> None:
     assert reached.best.dual > 0
 
 
+@pytest.mark.parametrize("estimator", [LinearSVM, KernelSVM])
+def test_an_interrupted_fit_keeps_what_the_steps_reached(
+    estimator: Any, hard: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y = hard
+    steps: list[int] = []
+
+    def finish_and_interrupt(*arguments: Any) -> Any:
+        *others, watch, max_free = arguments
+
+        def interrupted(reached: Any) -> bool:
+            steps.append(reached.n_steps)
+            if reached.n_steps == 5:
+                raise KeyboardInterrupt
+            return bool(watch(reached))
+
+        return finish(*others, interrupted, max_free)
+
+    place = "fit" if estimator is LinearSVM else "kernel"
+    monkeypatch.setattr(f"polymargin.{place}._second_order.finish", finish_and_interrupt)
+    model = estimator(C=1e4, tol=1e-9, solver="second-order", random_state=0)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X / X.std(axis=0), y)
+    assert steps[-1] == 5
+    assert 0 < model.dual_objective_ < model.primal_objective_ < np.inf
+    assert not model.converged_
+    assert len(model.predict(X)) == len(y)
+
+
 def test_the_certificate_is_that_of_the_core(machine: str, hard: tuple[Any, Any]) -> None:
     X, y = hard
     model = LinearSVM(machine, C=1e3, fit_intercept=False, random_state=0).fit(X, y)

@@ -84,21 +84,22 @@ class SecondOrderSteps:
 
     def handover(self) -> Handover:
         """Judges descent by the sizes of the problem, without a copy of its rows."""
-        shape = (len(self.problem), self.problem.rows.n_features + self.options.fit_intercept)
-        of_this_size = RowSpace(np.broadcast_to(np.float64(0), shape))
-        pass_cost = _PASS / 2 * of_this_size.product_cost(len(self.problem.classes))
-        cost = guess_cost(of_this_size, self.variables, 1.0)
+        n, k = len(self.problem), len(self.problem.classes)
+        d = self.problem.rows.n_features + self.options.fit_intercept
+        of_this_size = RowSpace(np.broadcast_to(np.float64(0), (n, d)))
+        pass_cost = _PASS / 2 * of_this_size.product_cost(k)
+        cost = guess_cost(of_this_size, (n, k), 1.0, self.solver.max_free)
         return Handover(pass_cost, cost, self.options.tol, self.options.max_iter)
 
     def run(self, start: "Duals | None", gap: float, past: Past) -> tuple[Finish, Past]:
         """From dual variables with this gap; what was reached, and what lies behind then."""
         variables = self.variables
         beta, sigma = np.zeros(variables.shape), self._first_sigma()
-        budget = guess_cost(self.space, variables, 1.0)
+        budget = guess_cost(self.space, variables.shape, 1.0, self.solver.max_free)
         if start is not None and gap < _GOOD_START:
             beta = to_array(start)
             sigma = first_sigma(beta, variables)
-            budget = predict_cost(self.space, variables, beta)
+            budget = predict_cost(self.space, variables, beta, self.solver.max_free)
         budget *= _TRIES
         begin = time.perf_counter()
         records: list[tuple[float, ...]] = []
@@ -116,7 +117,16 @@ class SecondOrderSteps:
                 self._keep(best.beta, past, records)
                 return self.monitor(check) or check.epoch >= self.options.max_iter
 
-            reached = finish(self.space, variables, beta, sigma, self.options.tol, budget, watch)
+            reached = finish(
+                self.space,
+                variables,
+                beta,
+                sigma,
+                self.options.tol,
+                budget,
+                watch,
+                self.solver.max_free,
+            )
         return reached, Past(
             past.seconds + time.perf_counter() - begin,
             past.epochs + reached.n_steps,

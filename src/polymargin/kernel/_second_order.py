@@ -1,5 +1,6 @@
 """Working sets until they hand over, then second-order steps on the free variables of all."""
 
+import math
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -14,7 +15,6 @@ from polymargin.second_order import (
     Finish,
     KernelSpace,
     Variables,
-    count_free,
     finish,
     first_sigma,
     guess_cost,
@@ -96,7 +96,7 @@ class SecondOrderLoop:
 
     def _handover(self) -> Handover:
         n, k = len(self._problem), self._problem.n_classes
-        cost = guess_cost(self._space_of_size(n), self._variables(), _FREE)
+        cost = guess_cost(self._space_of_this_size(), (n, k), _FREE, self._options.max_free)
         return Handover(_PASS * n * n * k, cost, self._goal.tol, self._goal.max_iter)
 
     def _finish(
@@ -107,9 +107,8 @@ class SecondOrderLoop:
     ) -> None:
         """Take the steps; then working sets start from the best dual variables."""
         variables, before = self._variables(), self._loop.progress
+        max_free = self._options.max_free
         beta = to_array(self._loop.duals())
-        if count_free(variables, beta) > self._options.max_free:
-            return
         begin, n = time.perf_counter(), len(beta)
         behind = before.history[-1].seconds
         history = before.history
@@ -128,20 +127,31 @@ class SecondOrderLoop:
             interrupts.raise_pending()
             return on_check(history[-1]) or history[-1].epoch >= self._goal.max_iter
 
-        with blas_threads(self._n_threads):
-            space = KernelSpace(self._gram())
-            budget = _TRIES * predict_cost(space, variables, beta)
-            sigma = first_sigma(beta, variables)
-            reached = finish(space, variables, beta, sigma, self._goal.tol, budget, watch)
+        budget = _TRIES * predict_cost(self._space_of_this_size(), variables, beta, max_free)
+        duals, reached = self._loop.duals(), None
+        objectives = (before.primal, before.dual)
+        if math.isfinite(budget):  # else there are too many free variables
+            sigma, tol = first_sigma(beta, variables), self._goal.tol
+            with blas_threads(self._n_threads):
+                space = KernelSpace(self._gram())
+                reached = finish(space, variables, beta, sigma, tol, budget, watch, max_free)
+            if reached.best.gap < before.gap:
+                duals = self._as_duals(reached.best.beta)
+                objectives = (reached.best.primal, reached.best.dual)
         after = FitProgress(
-            visits=before.visits + reached.n_steps * n,
+            *objectives,
+            violation=before.violation,
+            visits=before.visits + (0 if reached is None else reached.n_steps * n),
             seconds=behind + time.perf_counter() - begin,
             history=history,
         )
-        if reached.best.gap < before.gap:
-            self._loop = self._make(self._as_duals(reached.best.beta), after)
-        if reached.exception is not None:
+        self._loop = self._make(duals, after)
+        if reached is not None and reached.exception is not None:
             raise reached.exception
+
+    def _space_of_this_size(self) -> KernelSpace:
+        n = len(self._problem)
+        return KernelSpace(np.broadcast_to(np.float64(0), (n, n)))
 
     def _variables(self) -> Variables:
         problem = self._problem
@@ -149,9 +159,6 @@ class SecondOrderLoop:
 
     def _as_duals(self, beta: "np.ndarray") -> "Duals":
         return to_duals(beta, self._problem.points.dtype)
-
-    def _space_of_size(self, n: int) -> KernelSpace:
-        return KernelSpace(np.broadcast_to(np.float64(0), (n, n)))
 
     def _gram(self) -> "np.ndarray":
         problem = self._problem

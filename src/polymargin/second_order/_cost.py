@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from polymargin.second_order._projection import Projected, make_projection
+from polymargin.second_order._projection import make_projection
 from polymargin.second_order._space import Space
 from polymargin.second_order._step import step_cost
 from polymargin.second_order._variables import Variables
@@ -20,25 +20,21 @@ _PRODUCTS = 6.0  # with all rows in a step
 _PASSES = 100.0  # over arrays of all variables in a step
 
 
-def overhead(space: Space, variables: Variables) -> float:
-    """Operations of a step besides the direction."""
-    n, k = variables.shape
-    return _PRODUCTS * space.product_cost(k) + _PASSES * n * k + 1e6
-
-
-def predict_cost(space: Space, variables: Variables, beta: "Floats") -> float:
+def predict_cost(space: Space, variables: Variables, beta: "Floats", max_free: int) -> float:
     """Of all steps, where as many variables are free as in `beta`."""
     at = make_projection(variables).project(beta)
-    return _STEPS * (step_cost(space, variables, at)[0] + overhead(space, variables))
+    return _all_steps(space, variables.shape, at.n_free, at.n_moving, max_free)
 
 
-def guess_cost(space: Space, variables: Variables, share: float) -> float:
+def guess_cost(space: Space, shape: tuple[int, int], share: float, max_free: int) -> float:
     """Of all steps, where this share of the examples has a free variable."""
-    is_free = np.zeros(variables.shape, np.bool_)
-    is_free[: max(1, int(share * len(is_free))), 0] = True
-    at = Projected(is_free.astype(np.float64), is_free, np.zeros(len(is_free), np.bool_))
-    return _STEPS * (step_cost(space, variables, at)[0] + overhead(space, variables))
+    free = min(max(1, int(share * shape[0])), max_free)
+    return _all_steps(space, shape, free, free, max_free)
 
 
-def count_free(variables: Variables, beta: "Floats") -> int:
-    return make_projection(variables).project(beta).n_free
+def _all_steps(
+    space: Space, shape: tuple[int, int], n_free: int, n_moving: int, max_free: int
+) -> float:
+    n, k = shape
+    direction, _ = step_cost(space, k, n_free, n_moving, max_free)
+    return _STEPS * (direction + _PRODUCTS * space.product_cost(k) + _PASSES * n * k + 1e6)

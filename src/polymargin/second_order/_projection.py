@@ -27,6 +27,11 @@ class Projected:
     is_tied: "NDArray[np.bool_]"  # (n,) free variables whose sum is at its bound
 
     @property
+    def n_moving(self) -> int:
+        """Examples with free variables."""
+        return int(np.count_nonzero(self.is_free.any(axis=1)))
+
+    @property
     def n_free(self) -> int:
         """Dimension of what the derivative lets move."""
         counts = self.is_free.sum(axis=1)

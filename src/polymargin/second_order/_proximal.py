@@ -70,9 +70,13 @@ def finish(
     tol: float,
     budget: float,
     watch: Callable[[Finish], bool] = lambda _: False,
+    max_free: int = 4000,
 ) -> Finish:
-    """From a feasible start until the relative gap is `tol`, at most `budget` operations."""
-    steps = _Proximal(space, variables, start, sigma, tol, budget, watch)
+    """From a feasible start until the relative gap is `tol`.
+
+    At most `budget` operations, and no matrix of more than `max_free` rows.
+    """
+    steps = _Proximal(space, variables, start, sigma, tol, budget, watch, max_free)
     try:
         steps.run()
     except KeyboardInterrupt as interrupt:
@@ -97,10 +101,12 @@ class _Proximal:
         tol: float,
         budget: float,
         watch: Callable[[Finish], bool],
+        max_free: int,
     ) -> None:
         self._space, self._variables = space, variables
         self._projection = make_projection(variables)
         self._tol, self._budget, self._watch = tol, budget, watch
+        self._max_free = max_free
         self._center, self._sigma = start, sigma
         self._largest = _LARGEST * float(np.max(variables.upper))
         self._weights = space.weights(variables.alphas(start))
@@ -134,7 +140,9 @@ class _Proximal:
             off = space.inner(residual, residual, residual_scores) / 2
             if off <= max(_INEXACT * proximal, 1e-15 * abs(reached.best.dual)):
                 break
-            cost, by_weights = step_cost(space, variables, at)
+            cost, by_weights = step_cost(
+                space, variables.n_classes, at.n_free, at.n_moving, self._max_free
+            )
             reached.operations += cost + 4 * product
             if reached.operations > self._budget or self._watch(reached):
                 return True

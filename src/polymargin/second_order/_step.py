@@ -14,6 +14,7 @@ which needs inner products of examples only. B has a unit vector for each free v
 examples whose sum is at its bound an orthonormal basis of the vectors of sum zero (Helmert's).
 """
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 _CHUNK = 1 << 22  # entries of temporary arrays
-_MOST_WEIGHTS = 4000  # d k up to which (1) is formed
 
 
 @dataclass(frozen=True)
@@ -41,19 +41,20 @@ class Direction:
     beta: "Floats | None"  # not projected
 
 
-def step_cost(space: Space, variables: Variables, at: Projected) -> tuple[float, bool]:
-    """Operations of a direction, and whether the weights are the smaller space."""
-    k = variables.n_classes
-    p = float(at.n_free)
-    dual = p**3 / 3 + p**2 * (k + 4.0)
-    if not isinstance(space, RowSpace):
+def step_cost(
+    space: Space, n_classes: int, n_free: int, n_moving: int, max_free: int
+) -> tuple[float, bool]:
+    """Operations of a direction, and whether the weights are the smaller space.
+
+    `n_moving` examples have `n_free` free variables; infinite where both spaces are larger than
+    `max_free`.
+    """
+    p, k = float(n_free), n_classes
+    d = space.n_features if isinstance(space, RowSpace) else 1
+    dual = p**3 / 3 + p**2 * (k + d + 3.0) if n_free <= max_free else math.inf
+    if not isinstance(space, RowSpace) or sparse.issparse(space.rows) or d * k > max_free:
         return dual, False
-    d = space.n_features
-    dual += p**2 * d
-    if d * k > _MOST_WEIGHTS or sparse.issparse(space.rows):
-        return dual, False
-    touched = np.count_nonzero(at.is_free) + np.count_nonzero(at.is_free.any(axis=1))
-    primal = float(d * k) ** 3 / 3 + 2.0 * touched * d * d * k
+    primal = float(d * k) ** 3 / 3 + 2.0 * (n_free + n_moving) * d * d * k
     return (primal, True) if primal < dual else (dual, False)
 
 
