@@ -1,8 +1,8 @@
 """When descent hands over to second-order steps: counted in operations, never read from a clock.
 
 The fall of the gap over the second half of its passes says what descent still needs. It stops
-where that is more passes than it has left, or where it has spent a part of what the second-order
-steps are predicted to take and needs more than all of it.
+where that is more passes than it has left after a tenth of them, or where it has spent a part of
+what the second-order steps are predicted to take and needs more than all of it.
 """
 
 import math
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _CHANCE = 0.25  # part of the predicted operations
 _FEWEST = 20  # passes that tell a rate
+_LATE = 0.1  # part of `max_iter` before which a slow start is no sign
 
 
 @dataclass
@@ -37,7 +38,8 @@ class Handover:
             passes = self.passes_to_go()
             cost = passes * self.pass_cost
             had_chance = check.epoch * self.pass_cost >= _CHANCE * self.finish_cost
-            self.asked = check.epoch + passes > self.max_iter or (
+            is_late = check.epoch >= _LATE * self.max_iter
+            self.asked = (is_late and check.epoch + passes > self.max_iter) or (
                 had_chance and cost > self.finish_cost
             )
         return self.asked
