@@ -48,8 +48,8 @@ SUBJECTS = {
         ("working_sets", "working_set_choice", "working_set_rest", "working_set_stalls"),
     ),
     "streams": Subject(
-        ("streams/_fit.py", "fit/_stream.py"),
-        ("stream", "stream_passes"),
+        ("streams/_fit.py", "streams/_order.py", "streams/_shuffle.py", "fit/_stream.py"),
+        ("stream", "stream_order", "stream_passes"),
         "memory or many_passes or interrupt_keeps",
     ),
     "files": Subject(
