@@ -92,7 +92,7 @@ def test_not_converged_has_a_code_and_a_model(tmp_path: Path) -> None:
 
 def test_json_is_all_there_is_on_standard_output(model: Path, rows: Path, tmp_path: Path) -> None:
     out = tmp_path / "m.safetensors"
-    few = ("--folds", 2, "--refinements", 0, "--log2-C=-2:2:2")
+    few = ("--folds", 2, "--refinements", 0, "--log2-C=-2:-2:2")
     assert "gap" in done("train", rows, "-o", out, "--json").json
     assert "gap" in done("train", rows, "-o", out, "--stream", "--json").json
     assert "accuracy" in done("score", model, SATIMAGE_TEST, "--json").json
@@ -115,7 +115,7 @@ def _but_for_the_border(messages: str) -> str:
 
 def test_quiet_prints_nothing(model: Path, rows: Path, tmp_path: Path) -> None:
     out = tmp_path / "m.safetensors"
-    few = ("--folds", 2, "--refinements", 0, "--log2-C=-2:2:2")
+    few = ("--folds", 2, "--refinements", 0, "--log2-C=-2:-2:2")
     for command in (
         ("train", rows, "-o", out),
         ("train", rows, "-o", out, "--stream"),

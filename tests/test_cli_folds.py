@@ -142,6 +142,14 @@ def test_a_missing_group_is_told_with_its_line(tmp_path: Path) -> None:
     assert "v.csv:25: the group in column 'patient' is missing here" in message
 
 
+def test_other_columns_stay_what_they_are(tmp_path: Path) -> None:
+    path = visits(tmp_path / "v.csv", note=["some words"] * 24)
+    table = read(path, kinds={"note": "text:hashing"})
+    dealt = deal(FoldOptions(3, groups="patient"), table, path)
+    assert dealt.table.X.kinds == {k: v for k, v in table.X.kinds.items() if k != "patient"}
+    assert dealt.table.X.kinds["note"] == "text:hashing"
+
+
 # Time
 
 

@@ -145,6 +145,7 @@ def _take_column(
     rest = Columns(
         columns.names[:place] + columns.names[place + 1 :],
         columns.values[:place] + columns.values[place + 1 :],
+        {key: kind for key, kind in columns.kinds.items() if key != name},
     )
     reading = dict(table.reading)
     if "kinds" in reading:
