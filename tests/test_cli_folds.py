@@ -11,6 +11,7 @@ from cli_helpers import SATIMAGE, done, one_error, run, write_svmlight
 from test_model_selection import small_set
 
 import polymargin.model_selection
+from polymargin import load
 from polymargin.cli._folds import FoldOptions, deal
 from polymargin.readers import read
 
@@ -190,3 +191,26 @@ def test_a_class_of_one_row_is_told_of(tmp_path: Path) -> None:
     result = done("select", rows, *QUICK)
     assert "Class 7 has 1 row, fewer than --folds 5: it is missing" in result.err
     assert "Lower --folds or leave it out." in result.err
+
+
+def test_folds_of_a_table_with_texts_and_dates(tmp_path: Path) -> None:
+    data, model = tmp_path / "a.csv", tmp_path / "m.safetensors"
+    words = ("good bread and butter", "bad steel and rust")
+    rows = [
+        f"{i},p{i % 6},{i % 28 + 1}.{i // 28 + 1}.2024,{words[i % 2]} {i},{'ab'[i % 2]}"
+        for i in range(60)
+    ]
+    data.write_text("id,patient,day,remark,label\n" + "\n".join(rows) + "\n")
+    options = ("--log2-C=0:0:1", "--refinements", 0, "--folds", 3, "-o", model)
+    for fold, kinds in (
+        (("--groups", "patient"), ("date", "text:tfidf")),
+        (("--time", "day"), ("category", "text:tfidf")),
+    ):
+        result = done("select", data, *fold, *options)
+        assert load(model).steps[0][1].kinds_ == kinds
+        assert f"left out id, {fold[1]}" not in result.err
+        assert done("score", model, data, "--json").err == ""
+    message = one_error(run("select", data, "--time", "id", *options), 2)
+    assert "column 'id' was left out" in message
+    assert "--column id=category or id=number keeps it" in message
+    done("select", data, "--time", "id", "--column", "id=number", *options)

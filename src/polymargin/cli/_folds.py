@@ -113,6 +113,12 @@ def _take(
             return _take_column(name, noun, table, path)
     if Path(name).is_file():
         return _read_values(Path(name), noun, table.n_rows), table, None
+    if table.reading.get("kinds", {}).get(name) == "drop":
+        raise typer.BadParameter(
+            f"column {name!r} was left out: its values name the rows or are missing; --column "
+            f"{name}=category or {name}=number keeps it",
+            param_hint=option,
+        )
     if isinstance(table.X, Columns):
         known = ", ".join(map(repr, table.X.names[:10])) + (", …" if table.X.names[10:] else "")
         raise typer.BadParameter(
@@ -149,7 +155,7 @@ def _take_column(
     )
     reading = dict(table.reading)
     if "kinds" in reading:
-        reading["kinds"] = {key: kind for key, kind in reading["kinds"].items() if key != name}
+        reading["kinds"] = reading["kinds"] | {name: "drop"}
     return values, replace(table, X=rest, reading=reading), name
 
 

@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline
 from polymargin._sklearn import validate_parameters
 from polymargin._wording import counted
 from polymargin.cli._data import check_missing, concerning
-from polymargin.cli._option_sets import Features, KernelOptions, Reading
+from polymargin.cli._option_sets import Features, KernelOptions
 from polymargin.cli._output.terminal import note
 from polymargin.cli._parsing import parse_gamma, parse_ngrams
 from polymargin.errors import DataError
@@ -182,8 +182,8 @@ def _listed(names: list[str]) -> str:
     return ", ".join(names[:_SHOWN_COLUMNS]) + (", …" if len(names) > _SHOWN_COLUMNS else "")
 
 
-def announce(table: Table, X: Any, reading: Reading) -> None:
-    """Say what was read and made of it."""
+def announce(table: Table, X: Any, asked: "Mapping[str, str]") -> None:
+    """Say what was read and made of it, where kinds of columns were not asked for."""
     assert table.y is not None
     note(describe_rows(X, table.y))
     if isinstance(table.X, Columns):
@@ -193,4 +193,4 @@ def announce(table: Table, X: Any, reading: Reading) -> None:
             for name, kind in table.X.kinds.items()
             if kind == "category"
         }
-        note(describe_columns(table.reading["kinds"], reading.kinds, n_values))
+        note(describe_columns(table.reading["kinds"], asked, n_values))

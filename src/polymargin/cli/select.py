@@ -115,7 +115,8 @@ def select(
     table = dealt.table
     steps, X = fit_features(features, table, data)
     if not quiet:
-        announce(table, X, reading)
+        used = {} if dealt.used is None else {dealt.used: "drop"}
+        announce(table, X, reading.kinds | used)
         if dealt.used is not None:
             note(f"column {dealt.used!r} makes the folds and is no feature")
     with shown_warnings():
