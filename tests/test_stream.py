@@ -180,6 +180,13 @@ def test_fit_forgets_the_stream(blobs: tuple[Any, Any]) -> None:
     np.testing.assert_array_equal(model.coef_, LinearSVM(C=0.1, random_state=0).fit(X, y).coef_)
 
 
+def test_a_stream_cannot_become_one_of_a_later_name(blobs: tuple[Any, Any]) -> None:
+    X, y = blobs
+    begun = LinearSVM("cs", random_state=0).partial_fit(X, y, classes=[0, 1, 2])
+    with pytest.raises(ValueError, match="begun with machine='cs' and cannot go on with 'ww'"):
+        begun.set_params(machine="ww").partial_fit(X, y)
+
+
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
