@@ -37,12 +37,12 @@ class FoldPlan:
         keys = row_keys(X)
         order, is_first = _group(labels, keys, keys)
         counts = np.bincount(labels[order[is_first]])
-        if counts.max() < 2:
+        if np.max(counts) < 2:
             raise ValueError(
                 f"calibration={name!r} holds rows out, and no class has two rows that differ. Set "
                 "calibration=None or fit more rows."
             )
-        n_folds = int(min(_FOLDS, counts.max()))
+        n_folds = min(_FOLDS, int(np.max(counts)))
         return cls(
             keys, labels, n_folds, np.flatnonzero(counts == 1), int(counts[counts > 1].sum())
         )

@@ -111,7 +111,7 @@ def check_features(rows: "Rows", X: Any, kept: "NDArray[np.int64] | None" = None
     """
     norms = rows.squared_norms()
     has_vanished = not np.any(norms) and bool(np.any(X.data if sparse.issparse(X) else X))
-    i = int(norms.argmax())
+    i = int(np.argmax(norms))
     what = f"squared norm of a row of X, that of row {i if kept is None else kept[i]},"
     _check_norms(what, norms, rows.dtype, has_vanished, "Rescale the features")
 

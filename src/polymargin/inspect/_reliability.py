@@ -128,7 +128,7 @@ def draw_reliability(stated: Stated, n_parts: int = 10) -> "Figure":
     share = parts.counts / parts.counts.sum()
     left = np.arange(n_parts) / n_parts
     behind.bar(left, share, 1 / n_parts, align="edge", color=GRID, edgecolor="white", linewidth=0.6)
-    behind.set_ylim(0, max(1.0, float(share.max())))
+    behind.set_ylim(0, max(1.0, float(np.max(share))))
     behind.set_axis_off()
     axes.set_zorder(behind.get_zorder() + 1)
     axes.patch.set_visible(False)

@@ -42,9 +42,9 @@ class Extent:
             squares = _squared_deviations(X)
             spread = 2 * float(squares.mean())
             if from_mean:
-                return cls(float(squares.max()), spread / 2, spread)
+                return cls(float(np.max(squares)), spread / 2, spread)
         norms = as_rows(X).squared_norms()
-        return cls(float(norms.max()), float(norms.mean()), spread)
+        return cls(float(np.max(norms)), float(norms.mean()), spread)
 
 
 def _squared_deviations(X: Any) -> "NDArray[np.float64]":

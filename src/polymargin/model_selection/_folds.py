@@ -79,16 +79,16 @@ def _check_counts(y: "NDArray[Any]", units: "NDArray[Any]", n_folds: int, noun: 
     """A class in fewer rows or groups than folds is searched with all the same, and told of."""
     _, numbers = np.unique(units, return_inverse=True)
     classes, own = np.unique(y, return_inverse=True)
-    n_units = int(numbers.max()) + 1
+    n_units = int(np.max(numbers)) + 1
     counts = np.bincount(np.unique(own * n_units + numbers) // n_units)
     if n_folds > n_units:
         are = "is" if n_units == 1 else "are"
         raise ValueError(f"cv={n_folds}: there {are} {counted(n_units, noun)}. Lower cv.")
-    if n_folds > counts.max():
+    if n_folds > np.max(counts):
         raise ValueError(
             f"no class has the {n_folds} {noun}s that cv={n_folds} folds need. Lower cv."
         )
-    rarest = int(counts.argmin())
+    rarest = int(np.argmin(counts))
     if n_folds <= counts[rarest]:
         return
     n_rare = int(np.sum(counts < n_folds))
