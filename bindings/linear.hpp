@@ -1,6 +1,7 @@
 // What fits and streams of linear machines share.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <utility>
 

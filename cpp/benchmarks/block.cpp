@@ -6,6 +6,7 @@
 //     read    the sum of the k scores, vectorised: the least that anything can cost,
 //     solve   the exact solver alone, from the prepared block to its thresholds,
 //     block   all of it: gradients, gap, list of candidates, solver, changes.
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <vector>

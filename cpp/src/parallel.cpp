@@ -1,5 +1,6 @@
 #include "polymargin/parallel.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <mutex>
 #include <vector>

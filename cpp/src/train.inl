@@ -1,6 +1,8 @@
 // Definitions behind linear/train.hpp, compiled once for each kind of rows.
 #pragma once
 
+#include <algorithm>
+
 #include "polymargin/linear/block_descent.hpp"
 #include "polymargin/linear/stream.hpp"
 #include "polymargin/linear/train.hpp"

@@ -2,6 +2,7 @@
 // throw where something is wrong, main() runs what it is asked for and counts.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <sstream>

@@ -1,6 +1,7 @@
 // A small kernel problem for the tests of its solvers.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <vector>

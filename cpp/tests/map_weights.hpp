@@ -1,6 +1,7 @@
 // The simplest store of weights that could be: for each feature a map from class to weight.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <span>

@@ -1,4 +1,7 @@
 // Block solvers: alone on random blocks, and inside a fit.
+#include <algorithm>
+#include <limits>
+
 #include "polymargin/block/example.hpp"
 #include "polymargin/block/fixed_point.hpp"
 #include "polymargin/block/solver.hpp"

@@ -1,6 +1,7 @@
 // What a step of a solver moves: the variables that the papers' rules name, found here among all
 // by gradients computed anew from the dual variables.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "harness.hpp"

@@ -1,5 +1,7 @@
 // Solvers of kernel machines that move a few variables at a time, without Python: they agree with
 // each other for every machine, whatever the cache, the shrinking and the precision.
+#include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "kernel_data.hpp"

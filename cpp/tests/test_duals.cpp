@@ -1,4 +1,6 @@
 // Storage of the dual variables: flat, as lists, in full.
+#include <algorithm>
+
 #include "synthetic.hpp"
 
 namespace polymargin::testing {

@@ -1,4 +1,6 @@
 // Training on a stream.
+#include <algorithm>
+
 #include "synthetic.hpp"
 
 namespace polymargin::testing {

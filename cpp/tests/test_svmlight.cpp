@@ -1,4 +1,5 @@
 // svmlight text: every border between pieces, threads, places of errors, damaged text.
+#include <cmath>
 #include <cstring>
 #include <random>
 #include <string>

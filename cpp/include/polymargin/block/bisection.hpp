@@ -3,6 +3,9 @@
 // made feasible, and a line search from the old point keeps the dual objective from falling.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+
 #include "polymargin/block/newton.hpp"
 #include "polymargin/block/sort.hpp"
 #include "polymargin/block/variables.hpp"

@@ -2,7 +2,10 @@
 // whether anything moves, and where the root finder starts.
 #pragma once
 
+#include <algorithm>
 #include <bit>
+#include <cstdint>
+#include <limits>
 
 #include "polymargin/block/prepared.hpp"
 

@@ -16,6 +16,10 @@
 // k - 1 other classes; else theta <- rho (h(theta) - B), h(theta) = sum_c max(0, z_c - theta).
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
 #include "polymargin/block/sort.hpp"
 
 namespace polymargin::block {

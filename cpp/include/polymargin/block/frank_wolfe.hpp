@@ -4,6 +4,8 @@
 // towards it is the exact line search, at most 1.
 #pragma once
 
+#include <algorithm>
+
 #include "polymargin/block/variables.hpp"
 
 namespace polymargin::block {

@@ -7,6 +7,8 @@
 // or 10 k steps were taken.
 #pragma once
 
+#include <algorithm>
+
 #include "polymargin/block/variables.hpp"
 
 namespace polymargin::block {

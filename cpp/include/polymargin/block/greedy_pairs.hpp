@@ -4,6 +4,8 @@
 // start.
 #pragma once
 
+#include <algorithm>
+
 #include "polymargin/block/variables.hpp"
 
 namespace polymargin::block {

@@ -18,6 +18,10 @@
 // which is again non-decreasing in theta.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
 #include "polymargin/block/block.hpp"
 
 namespace polymargin::block {

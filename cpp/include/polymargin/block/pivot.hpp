@@ -2,6 +2,9 @@
 // Duchi et al. (2008), figure 2, for the root functions of sort.hpp.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
+
 #include "polymargin/block/sort.hpp"
 #include "polymargin/random.hpp"
 

@@ -3,6 +3,7 @@
 // ExampleBlock.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <vector>

@@ -3,8 +3,11 @@
 // and those with b > 0 do, as a list.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "polymargin/block/prepared.hpp"

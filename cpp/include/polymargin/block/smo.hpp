@@ -4,6 +4,8 @@
 // in turn. The step is exact, lambda = (G_p - G_q)/(Q_pp - 2 Q_pq + Q_qq), at most b_q.
 #pragma once
 
+#include <algorithm>
+
 #include "polymargin/block/variables.hpp"
 
 namespace polymargin::block {

@@ -8,6 +8,7 @@
 // are linear between the sorted z; the root lies where the sign changes.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <utility>
 #include <vector>

@@ -6,6 +6,8 @@
 //     G_c = z_c - b_c - rho s_c (s^T b - B),     s_c = 1, s_y = -1.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <vector>
 

@@ -8,6 +8,7 @@
 // and slope are known at each end, and the root lies where psi changes sign.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "polymargin/block/block.hpp"

@@ -6,6 +6,7 @@
 // Everything is summed in double.
 #pragma once
 
+#include <algorithm>
 #include <limits>
 #include <span>
 #include <vector>

@@ -22,7 +22,10 @@
 //       the gap is not yet what it should be, the accuracy falls to a tenth.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <numeric>
 #include <span>
 #include <vector>

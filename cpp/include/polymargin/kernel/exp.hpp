@@ -8,6 +8,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <limits>
 
 #include "polymargin/simd.hpp"
 

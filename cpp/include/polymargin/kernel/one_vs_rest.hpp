@@ -9,6 +9,8 @@
 // all classes.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <numeric>

@@ -15,7 +15,9 @@
 // violation leaves; an example without variables is not looked at until complete().
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <numeric>
 #include <span>

@@ -8,6 +8,8 @@
 // meets it, has fallen to a fraction of what it was.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <numeric>
 #include <span>
 #include <vector>

@@ -8,6 +8,7 @@
 // scores of all examples, f_j += sum_i K_ij (a_i - a_i_old).
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <utility>
 #include <vector>

@@ -2,6 +2,7 @@
 // dense; with another one there are none.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 

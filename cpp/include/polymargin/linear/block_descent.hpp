@@ -16,7 +16,9 @@
 // al. (2008) with the gap in place of the projected gradient.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <vector>
 

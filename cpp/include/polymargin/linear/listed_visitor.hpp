@@ -2,6 +2,7 @@
 // positive ones and those that were close to it when the example was last visited in full.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 

@@ -6,6 +6,8 @@
 // from beta = 0 each pass would add to the weights as if all examples were new.
 #pragma once
 
+#include <algorithm>
+
 #include "polymargin/block/solver.hpp"
 #include "polymargin/linear/problem.hpp"
 #include "polymargin/linear/visitor.hpp"

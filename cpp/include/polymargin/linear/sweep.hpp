@@ -8,7 +8,9 @@
 // mean overlap, and where that makes it too short for threads, the sweep stays on one.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <exception>
 #include <mutex>
 #include <span>

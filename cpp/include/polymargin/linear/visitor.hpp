@@ -2,6 +2,8 @@
 // what they add to the weights. Each thread has a visitor of its own.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <span>
 #include <vector>
 
