@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polymargin.errors import DataError
-from polymargin.readers import _cells, _csv, _guess, read, read_batches, scan
+from polymargin.readers import _cells, _guess, _text_tables, read, read_batches, scan
 from polymargin.readers._cells import fit_numbers, to_numbers
 from polymargin.readers._kinds import KINDS, has_id_name
 
@@ -138,7 +138,7 @@ class TestKinds:
         assert read(path).reading["label"] == "intent"
 
     def test_words_that_show_late(self, table: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(_csv, "CHUNK_ROWS", 8)
+        monkeypatch.setattr(_text_tables, "CHUNK_ROWS", 8)
         n = 60
         path = table(
             a=[str(i) if i < 30 else f"some words {i}" for i in range(n)],
@@ -186,7 +186,7 @@ class TestNumbers:
         expected: list[float],
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
-        monkeypatch.setattr(_csv, "CHUNK_ROWS", 1)
+        monkeypatch.setattr(_text_tables, "CHUNK_ROWS", 1)
         path = table(delimiter, a=cells)
         options = {"format": "csv", "delimiter": delimiter}
         assert kinds_of(path, **options) == {"a": kind}
@@ -208,7 +208,7 @@ class TestNumbers:
     def test_mixed_manners(self, table: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         path = table(";", b=["1", "2", "3"], a=["1,5", "2", "1.5"])
         for chunk in (2, 4096):
-            monkeypatch.setattr(_csv, "CHUNK_ROWS", chunk)
+            monkeypatch.setattr(_text_tables, "CHUNK_ROWS", chunk)
             with pytest.raises(DataError, match="'1.5' in column 'a' is written in another") as c:
                 read(path)
             assert place(c) == (4, 2)
@@ -228,7 +228,7 @@ class TestNumbers:
     def test_a_comma_after_points_that_may_be_either(
         self, table: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(_csv, "CHUNK_ROWS", 2)
+        monkeypatch.setattr(_text_tables, "CHUNK_ROWS", 2)
         path = table(";", a=["1.234", "2", "3", "1,234"])
         assert read(path).X.values[0].tolist() == [1234, 2, 3, 1.234]
         with pytest.raises(DataError, match="'3' in column 'a' is not a number"):
@@ -250,7 +250,7 @@ class TestNumbers:
             np.testing.assert_allclose(values[:-1], numbers)
 
     def test_a_pipe_is_not_read_again(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(_csv, "CHUNK_ROWS", 2)
+        monkeypatch.setattr(_text_tables, "CHUNK_ROWS", 2)
         text = "a;label\n1.234;0\n2;0\n1.234.567;1\n"
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
         with pytest.raises(

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_array, csc_array, csr_array, save_npz
 
 from polymargin.errors import DataError
-from polymargin.readers import _csv, _csv_rows, read, read_batches, read_lines, scan
+from polymargin.readers import _csv_rows, _text_tables, read, read_batches, read_lines, scan
 
 
 @pytest.fixture
@@ -184,7 +184,7 @@ class TestCsv:
         assert csv.field_size_limit() == 131_072
 
     def test_a_category_that_shows_late(self, write: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(_csv, "CHUNK_ROWS", 2)
+        monkeypatch.setattr(_text_tables, "CHUNK_ROWS", 2)
         text = "a,b,y\n1,1.0,0\n2,2,0\n3,x,0\n4,5,0\n4,5,0\n4,5,0\nu,6,z\n"
         file = write(text)
         table = read(file)

@@ -35,6 +35,8 @@ WAYS: dict[int, dict[str, Any]] = {
     ord("p"): {"format": "parquet"},
     ord("a"): {"format": "arrow", "has_labels": False},
     ord("i"): {"format": "idx", "has_labels": False},
+    ord("j"): {"format": "jsonl"},
+    ord("J"): {"format": "jsonl", "has_labels": False, "label": "y"},
 }
 
 

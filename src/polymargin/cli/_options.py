@@ -13,7 +13,9 @@ _MODEL, _DATA, _FEATURES = "The model", "The data", "Features"
 Scale = Literal["auto", "none", "minmax", "standard", "maxabs"]
 Precision = Literal["float64", "float32"]
 LabelKind = Literal["integer", "number", "string"]
-Format = Literal["svmlight", "csv", "tsv", "text", "npz", "parquet", "arrow", "idx", "folder"]
+Format = Literal[
+    "svmlight", "csv", "tsv", "text", "npz", "parquet", "arrow", "jsonl", "idx", "folder"
+]
 TextFeatures = Literal["hashing", "tfidf"]
 Analyzer = Literal["word", "char", "char_wb"]
 Stopping = Literal["gap", "kkt"]
@@ -72,7 +74,7 @@ LabelOption = Annotated[
     typer.Option(
         "--label",
         metavar="NAME",
-        help="Column of the labels, by name or number from 1 (CSV, TSV, Parquet, Arrow).",
+        help="Column of the labels, by name or number from 1 (CSV, TSV, Parquet, Arrow, JSON).",
         rich_help_panel=_DATA,
     ),
 ]

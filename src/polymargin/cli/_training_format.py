@@ -14,7 +14,11 @@ from polymargin.preprocessing import ColumnEncoder
 from polymargin.readers import Columns, Table, format_by_name, read, read_batches
 
 # Files of a family say the same in other words.
-_FAMILIES = (("csv", "tsv", "parquet", "arrow"), ("svmlight", "npz", "idx"), ("text", "folder"))
+_FAMILIES = (
+    ("csv", "tsv", "parquet", "arrow", "jsonl"),
+    ("svmlight", "npz", "idx"),
+    ("text", "folder"),
+)
 _SHOWN = 8  # names of columns
 _FOUND = (",", ";", "\t")  # delimiters that are told from the file itself
 _OF_ALL_FORMATS = ("kinds", "label", "label_kind", "n_features")

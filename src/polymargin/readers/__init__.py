@@ -1,4 +1,6 @@
-"""Data files into rows and labels: svmlight, texts, CSV, TSV, Parquet, Arrow, NPZ, idx, folders.
+"""Data files into rows and labels.
+
+svmlight, texts, CSV, TSV, Parquet, Arrow, JSON lines, NPZ, idx images, folders of texts.
 
 `read` takes a whole file, `read_batches` one that need not fit into memory, `scan` finds out what
 a file holds. All of them read packed files and tell the place of what is wrong in a file.

@@ -66,7 +66,7 @@ def arrow_batches(path: str, rows: int, form: str, options: Options) -> Iterator
 def scan_arrow(
     path: str, form: str, options: Options, consume: Callable[[Iterator[Table]], Any]
 ) -> tuple[Any, dict[str, Any], int | None]:
-    """As `scan_csv`."""
+    """As `scan_text_table`."""
     with _opened(path, _ROWS, form, options) as (reader, batches):
         made = consume(reader.table(batch) for batch in batches)
         if made.n_rows == 0:

@@ -7,8 +7,13 @@ from os import PathLike
 from polymargin._wording import counted
 from polymargin.errors import DataError
 from polymargin.readers._arrow import arrow_batches
-from polymargin.readers._checks import check_seekable, check_width, with_delimiter, wrong_count
-from polymargin.readers._csv import csv_batches
+from polymargin.readers._checks import (
+    TEXT_TABLES,
+    as_table,
+    check_seekable,
+    check_width,
+    wrong_count,
+)
 from polymargin.readers._folder import Folder, folder_batches
 from polymargin.readers._idx import idx_batches
 from polymargin.readers._labels import label_kind_of, read_labels
@@ -18,6 +23,7 @@ from polymargin.readers._options import Options
 from polymargin.readers._source import Source
 from polymargin.readers._svmlight import svmlight_batches
 from polymargin.readers._table import Table
+from polymargin.readers._text_tables import text_table_batches
 from polymargin.readers._texts import text_batches
 
 __all__ = ["format_batches", "read_batches"]
@@ -112,8 +118,8 @@ def format_batches(
         return folder_batches(source, rows, options)
     if form == "svmlight":
         return svmlight_batches(source, rows, options)
-    if form in ("csv", "tsv"):
-        return csv_batches(source, rows, with_delimiter(form, options))
+    if form in TEXT_TABLES:
+        return text_table_batches(source, rows, as_table(form, options))
     if form == "text":
         return text_batches(source, rows, options)
     if form == "idx":

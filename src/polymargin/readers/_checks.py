@@ -8,13 +8,16 @@ from polymargin.readers._options import Options
 from polymargin.readers._source import Source
 from polymargin.readers._table import Columns, Table
 
-__all__ = ["check_seekable", "check_width", "with_delimiter", "wrong_count"]
+__all__ = ["TEXT_TABLES", "as_table", "check_seekable", "check_width", "wrong_count"]
+
+TEXT_TABLES = ("csv", "tsv", "jsonl")
 
 
-def with_delimiter(form: str, options: Options) -> Options:
+def as_table(form: str, options: Options) -> Options:
+    """The options for a table of text in a format."""
     if form == "tsv" and options.delimiter is None:
-        return replace(options, delimiter="\t")
-    return options
+        return replace(options, format=form, delimiter="\t")
+    return replace(options, format=form)
 
 
 def check_seekable(source: Source, form: str) -> None:

@@ -3,17 +3,18 @@
 import csv
 import itertools
 from collections.abc import Iterator
+from typing import Any
 
 from polymargin._wording import counted
 from polymargin.errors import DataError
 from polymargin.readers._cells import to_numbers
+from polymargin.readers._chunks import Chunk, rows_at_a_time
 from polymargin.readers._columns import MOST_COLUMNS
 from polymargin.readers._options import Options
 from polymargin.readers._source import Source
 
 __all__ = ["CsvRows"]
 
-CHUNK_CELLS = 1 << 21
 LONGEST_CELL = 1 << 24  # characters
 _DELIMITERS = (",", ";", "\t")
 
@@ -33,6 +34,21 @@ class CsvRows:
     def error(self, line: int, message: str, column: int | None = None) -> DataError:
         """About a row; `column` counts cells."""
         return DataError(message, path=self._source.name, line=line, column=column)
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """How to read another file like this one."""
+        form = "tsv" if self.delimiter == "\t" else "csv"
+        return {"format": form, "delimiter": self.delimiter, "header": self._has_header}
+
+    @property
+    def only_labels(self) -> DataError:
+        """That there is no column to learn from."""
+        return self.error(
+            1,
+            f"there is no column besides {self.names[0][:40]!r}; cells are taken to be "
+            f"separated by {self.delimiter!r}: give another with delimiter=",
+        )
 
     def _find_delimiter(self) -> str:
         """The one that cuts the first line into most cells."""
@@ -75,12 +91,12 @@ class CsvRows:
         self._rows = itertools.chain([first], self._rows)
         return [str(j + 1) for j in range(len(first[1]))]
 
-    def chunks(self, rows: int) -> Iterator[tuple[list[int], list[list[str]]]]:
-        """Rows and the lines they start on, so many at a time or fewer where they are long."""
+    def chunks(self, rows: int) -> Iterator[Chunk]:
+        """All rows, so many at a time or fewer where they are long."""
         lines: list[int] = []
         chunk: list[list[str]] = []
         width = len(self.names)
-        rows = min(rows, max(1, CHUNK_CELLS // width))
+        rows = rows_at_a_time(rows, width)
         for line, cells in self._rows:
             if len(cells) != width:
                 first = "header" if self._has_header else "first row"
@@ -92,10 +108,10 @@ class CsvRows:
             lines.append(line)
             chunk.append(cells)
             if len(chunk) == rows:
-                yield lines, chunk
+                yield Chunk.of_rows(lines, chunk)
                 lines, chunk = [], []
         if chunk:
-            yield lines, chunk
+            yield Chunk.of_rows(lines, chunk)
 
 
 def _could_be_data(names: list[str]) -> bool:

@@ -20,6 +20,8 @@ _ENDINGS = {
     ".csv": "csv",
     ".tsv": "tsv",
     ".tab": "tsv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
     ".parquet": "parquet",
     ".arrow": "arrow",
     ".feather": "arrow",
@@ -35,6 +37,7 @@ _NUMBER = rb"[+-]?[0-9.][0-9.eE+-]*"
 _ENTRY = rb"([0-9]+:%s|qid:-?[0-9]+)" % _NUMBER
 _LABEL_ALONE = re.compile(rb"\s*%s\s*(#.*)?" % _NUMBER)
 _SVMLIGHT = re.compile(rb"\s*(%s\s+)?%s(\s+%s)*\s*(#.*)?" % (_NUMBER, _ENTRY, _ENTRY))
+_OBJECT = re.compile(rb'\s*\{\s*["}]')
 _IS_NUMBER = re.compile(_NUMBER)
 
 
@@ -77,6 +80,8 @@ def _by_content(source: Source) -> str | None:
         if source.head.startswith(magic):
             return found
     lines = [line for line in source.sample() if line.strip()]
+    if lines and all(map(_OBJECT.match, lines)):
+        return "jsonl"
     rows = [line for line in lines if not line.lstrip().startswith(b"#")]
     rows = [row for row in rows[:20] if not _LABEL_ALONE.fullmatch(row)]
     if rows and all(map(_SVMLIGHT.fullmatch, rows)):

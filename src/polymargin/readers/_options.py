@@ -10,7 +10,7 @@ from polymargin.readers._kinds import check_kind
 
 __all__ = ["FORMATS", "Options"]
 
-FORMATS = ("svmlight", "text", "csv", "tsv", "parquet", "arrow", "npz", "idx", "folder")
+FORMATS = ("svmlight", "text", "csv", "tsv", "parquet", "arrow", "jsonl", "npz", "idx", "folder")
 
 _LABEL_KINDS = ("integer", "number", "string")
 

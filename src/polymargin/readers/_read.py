@@ -6,8 +6,13 @@ from os import PathLike
 
 from polymargin.errors import DataError
 from polymargin.readers._arrow import read_arrow
-from polymargin.readers._checks import check_seekable, check_width, with_delimiter, wrong_count
-from polymargin.readers._csv import read_csv
+from polymargin.readers._checks import (
+    TEXT_TABLES,
+    as_table,
+    check_seekable,
+    check_width,
+    wrong_count,
+)
 from polymargin.readers._folder import Folder, folder_batches
 from polymargin.readers._idx import read_idx
 from polymargin.readers._labels import label_kind_of, read_labels
@@ -17,6 +22,7 @@ from polymargin.readers._options import Options
 from polymargin.readers._source import Source
 from polymargin.readers._svmlight import read_svmlight
 from polymargin.readers._table import Table
+from polymargin.readers._text_tables import read_text_table
 from polymargin.readers._texts import text_batches
 
 __all__ = ["read"]
@@ -49,8 +55,8 @@ def read(
     path : str or path-like
         The file; ``"-"`` is standard input. Or a folder of texts: one folder for each class, or
         files without labels.
-    format : {"svmlight", "text", "csv", "tsv", "parquet", "arrow", "npz", "idx", "folder"}, \
-    optional
+    format : {"svmlight", "text", "csv", "tsv", "parquet", "arrow", "jsonl", "npz", "idx", \
+    "folder"}, optional
         By default it is taken from the name, else from the content where that is clear. A ``.tsv``
         file whose lines have one tab each is text, unless its header is that of a table.
     label : str or int, optional
@@ -131,8 +137,8 @@ def _read_whole(source: Source | Folder, form: str, options: Options) -> Table:
         return next(folder_batches(source, None, options))
     if form == "svmlight":
         return read_svmlight(source, options)
-    if form in ("csv", "tsv"):
-        return read_csv(source, with_delimiter(form, options))
+    if form in TEXT_TABLES:
+        return read_text_table(source, as_table(form, options))
     table: Table | None
     if form == "idx":
         return read_idx(source, options)

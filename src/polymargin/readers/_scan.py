@@ -10,8 +10,7 @@ import numpy as np
 from polymargin.errors import DataError
 from polymargin.readers._arrow import scan_arrow
 from polymargin.readers._batches import format_batches
-from polymargin.readers._checks import check_seekable, with_delimiter, wrong_count
-from polymargin.readers._csv import scan_csv
+from polymargin.readers._checks import TEXT_TABLES, as_table, check_seekable, wrong_count
 from polymargin.readers._folder import Folder, folder_batches
 from polymargin.readers._labels import label_kind_of, labels_from_texts, read_labels
 from polymargin.readers._opening import open_data
@@ -19,6 +18,7 @@ from polymargin.readers._options import Options
 from polymargin.readers._source import Source
 from polymargin.readers._svmlight import scan_svmlight
 from polymargin.readers._table import Columns, Scan, Table
+from polymargin.readers._text_tables import scan_text_table
 
 __all__ = ["scan"]
 
@@ -120,8 +120,8 @@ def _scan_tables(source: Source | Folder, form: str, options: Options) -> Scan:
     if isinstance(source, Folder):
         counted = _count(folder_batches(source, _ROWS, as_strings))
         reading, n_features = counted.reading, counted.n_features
-    elif form in ("csv", "tsv"):
-        counted, reading, n_features = scan_csv(source, with_delimiter(form, as_strings), _count)
+    elif form in TEXT_TABLES:
+        counted, reading, n_features = scan_text_table(source, as_table(form, as_strings), _count)
     elif form in ("parquet", "arrow"):
         check_seekable(source, form)
         counted, reading, n_features = scan_arrow(source.path, form, as_strings, _count)

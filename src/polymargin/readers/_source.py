@@ -67,8 +67,13 @@ class Source:
             self.close()
             raise
 
+    @property
+    def can_rewind(self) -> bool:
+        """Whether the file can be read again, which a pipe cannot."""
+        return not self.is_standard_input and Path(self.path).is_file()
+
     def rewind(self) -> None:
-        """Start again from the beginning; standard input cannot."""
+        """Start again from the beginning."""
         self.close()
         self._open()
 

@@ -20,7 +20,7 @@ class MissingCell(NamedTuple):
 
 @dataclass(frozen=True)
 class Columns:
-    """Named columns of a CSV, TSV, Parquet or Arrow file, without that of the labels.
+    """Named columns of a table, without that of the labels.
 
     Parameters
     ----------

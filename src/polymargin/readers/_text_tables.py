@@ -1,6 +1,6 @@
-"""CSV and TSV tables."""
+"""Tables in text files: CSV, TSV, JSON lines."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,12 +21,13 @@ from polymargin.readers._columns import (
 )
 from polymargin.readers._csv_rows import CsvRows
 from polymargin.readers._guess import Column
+from polymargin.readers._json_rows import JsonRows
 from polymargin.readers._labels import LabelTexts, label_kind_of, labels_from_texts
 from polymargin.readers._options import Options
 from polymargin.readers._source import Source
 from polymargin.readers._table import Columns, Table
 
-__all__ = ["csv_batches", "read_csv", "scan_csv"]
+__all__ = ["read_text_table", "scan_text_table", "text_table_batches"]
 
 CHUNK_ROWS = 4096
 
@@ -39,7 +40,7 @@ class _UnlikeError(Exception):
         self.error = error
 
 
-def csv_batches(source: Source, rows: int, options: Options) -> Iterator[Table]:
+def text_table_batches(source: Source, rows: int, options: Options) -> Iterator[Table]:
     """Tables of at most `rows` rows.
 
     What a column holds and what labels are is decided by the first rows unless it is given; later
@@ -57,7 +58,7 @@ def csv_batches(source: Source, rows: int, options: Options) -> Iterator[Table]:
         raise unlike.error from None
 
 
-def read_csv(source: Source, options: Options) -> Table:
+def read_text_table(source: Source, options: Options) -> Table:
     """All rows. The file is read again where its first rows mislead."""
     tables, reader = _consumed(
         source, options, lambda reader: list(reader.tables(CHUNK_ROWS, True))
@@ -67,7 +68,7 @@ def read_csv(source: Source, options: Options) -> Table:
     return reader.finished(join_tables(tables), reader.kinds(is_whole=True), reader.all_labels())
 
 
-def scan_csv(
+def scan_text_table(
     source: Source, options: Options, consume: Callable[[Iterator[Table]], Any]
 ) -> tuple[Any, dict[str, Any], int | None]:
     """What `consume` makes of all tables, how to read the file, and how many columns are kept."""
@@ -84,7 +85,7 @@ def _consumed(
     try:
         made = consume(reader)
     except _UnlikeError as unlike:
-        if source.is_standard_input:
+        if not source.can_rewind:
             raise unlike.error from None
         reader.go_to_end()
         reader.raise_doubts()
@@ -101,7 +102,8 @@ class _Reader:
     ) -> None:
         self._source = source
         self.options = options
-        self.rows = CsvRows(source, options)
+        rows = JsonRows if options.format == "jsonl" else CsvRows
+        self.rows: JsonRows | CsvRows = rows(source, options)
         self.names = self.rows.names
         check_names(self.names, options, source.name)
         self.label = find_label(self.names, options, source.name)
@@ -121,16 +123,12 @@ class _Reader:
         self._label_kind = options.label_kind
         self.label_gaps = False
         if not self.columns:
-            raise self.rows.error(
-                1,
-                f"there is no column besides {self.names[0][:40]!r}; cells are taken to be "
-                f"separated by {self.rows.delimiter!r}: give another with delimiter=",
-            )
+            raise self.rows.only_labels
 
     def tables(self, rows: int, keep_label_texts: bool = False) -> Iterator[Table]:
         """The values of all columns, also of those that are left out in the end."""
-        for lines, chunk in self.rows.chunks(rows):
-            yield self._table(lines, list(zip(*chunk, strict=True)), keep_label_texts)
+        for lines, cells in self.rows.chunks(rows):
+            yield self._table(lines, cells, keep_label_texts)
 
     def go_to_end(self) -> None:
         """Look at the rest of the file, whatever its cells are like."""
@@ -143,7 +141,7 @@ class _Reader:
             return
 
     def _table(
-        self, lines: list[int], cells: list[tuple[str, ...]], keep_label_texts: bool
+        self, lines: NDArray[np.int64], cells: list[Sequence[str]], keep_label_texts: bool
     ) -> Table:
         problems: list[DataError] = []
         changes: list[DataError] = []
@@ -151,7 +149,7 @@ class _Reader:
         for j, column in self.columns.items():
 
             def complain(row: int, message: str, place: int = j + 1) -> DataError:
-                return self.rows.error(lines[row], message, place)
+                return self.rows.error(int(lines[row]), message, place)
 
             read = column.read(cells[j], complain)
             values.append(read.values)
@@ -159,14 +157,13 @@ class _Reader:
             changes += [read.change] if read.change else []
         if problems:
             raise min(problems, key=_place)
-        places = np.array(lines, dtype=np.int64)
         y = None
         if self.label is not None:
-            y = self._labels(cells[self.label], places, keep_label_texts)
+            y = self._labels(cells[self.label], lines, keep_label_texts)
         if changes:
             raise _UnlikeError(min(changes, key=_place))
         names = tuple(column.name for column in self.columns.values())
-        return Table(Columns(names, tuple(values)), y, {}, places)
+        return Table(Columns(names, tuple(values)), y, {}, lines)
 
     def raise_doubts(self) -> None:
         """Refuse cells that could be read in several ways, or in none."""
@@ -190,7 +187,7 @@ class _Reader:
         return Table(columns, y, reading, table.lines, missing, ignored_columns=ignored)
 
     def _labels(
-        self, cells: tuple[str, ...], lines: NDArray[np.int64], keep: bool
+        self, cells: Sequence[str], lines: NDArray[np.int64], keep: bool
     ) -> NDArray[Any] | None:
         assert self.label is not None
         place = self.label + 1
@@ -234,9 +231,7 @@ class _Reader:
     def reading(self, kinds: dict[str, str], label_kind: str | None) -> dict[str, Any]:
         """How to read another file like this one."""
         reading: dict[str, Any] = {
-            "format": "tsv" if self.rows.delimiter == "\t" else "csv",
-            "delimiter": self.rows.delimiter,
-            "header": self.options.header is not False,
+            **self.rows.reading,
             "kinds": kinds | dict.fromkeys(self._dropped, "drop"),
         }
         if self.label is not None:

@@ -1,0 +1,174 @@
+"""The rows of files with a JSON object on each line, as text."""
+
+import json
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
+from typing import Any, NoReturn
+
+from polymargin.errors import DataError
+from polymargin.readers._chunks import Chunk, rows_at_a_time
+from polymargin.readers._columns import MOST_COLUMNS
+from polymargin.readers._options import Options
+from polymargin.readers._source import Source
+
+__all__ = ["JsonRows"]
+
+FIRST_ROWS = 1024  # that tell the columns of a pipe
+_BLANKS = " \t\r\n"
+_WORDS = {True: "1", False: "0", None: ""}
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """An object: keys and values as they come."""
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no value of JSON")
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_Pairs, parse_float=str, parse_int=str, parse_constant=_refuse
+)
+
+
+class JsonRows:
+    """Keys of the objects and rows of as many cells.
+
+    Numbers are text as they are written, true and false are 1 and 0, null and a key that an object
+    lacks are a missing cell.
+
+    Parameters
+    ----------
+    source : Source
+        The file. It is read once for its keys and once more for its rows; the first rows tell the
+        keys of a pipe.
+    options : Options
+        Columns that are known, and what to do with others.
+
+    Attributes
+    ----------
+    names : list of str
+        The keys, in the order in which they first occur.
+    delimiter : str
+        Nothing is between cells that could tell how numbers are written.
+    """
+
+    delimiter = ""
+
+    def __init__(self, source: Source, options: Options) -> None:
+        self._source = source
+        self._leaves_out = options.extra == "ignore" and bool(options.kinds)
+        self._rows: Iterator[tuple[int, dict[str, str]]] = self._objects()
+        if source.can_rewind:
+            names = self._find_names(self._rows)
+            source.rewind()
+            self._rows = self._objects()
+        else:
+            first = list(islice(self._rows, FIRST_ROWS))
+            names = self._find_names(first) | dict.fromkeys(options.kinds or {})
+            self._rows = chain(first, self._rows)
+        self.names = list(names)
+
+    def error(self, line: int, message: str, column: int | None = None) -> DataError:
+        """About a row; columns have names here, and no place."""
+        return DataError(message, path=self._source.name, line=line)
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """How to read another file like this one."""
+        return {"format": "jsonl"}
+
+    @property
+    def only_labels(self) -> DataError:
+        """That there is no column to learn from."""
+        return DataError(
+            f"there is no key besides {self.names[0][:40]!r}, that of the labels",
+            path=self._source.name,
+        )
+
+    def chunks(self, rows: int) -> Iterator[Chunk]:
+        """All rows, so many at a time or fewer where they are long."""
+        places = {name: j for j, name in enumerate(self.names)}
+        size = rows_at_a_time(rows, len(places))
+        while found := list(islice(self._rows, size)):
+            cells = [self._cells(line, row, places) for line, row in found]
+            yield Chunk.of_rows([line for line, _ in found], cells)
+
+    def _find_names(self, rows: Iterable[tuple[int, dict[str, str]]]) -> dict[str, None]:
+        names: dict[str, None] = {}
+        n_rows = 0
+        for line, row in rows:
+            n_rows += 1
+            if names.keys() >= row.keys():
+                continue
+            names |= dict.fromkeys(row)
+            if len(names) > MOST_COLUMNS:
+                raise self.error(line, f"there are more keys than {MOST_COLUMNS} by now")
+        if n_rows == 0:
+            raise DataError("the file has no rows", path=self._source.name)
+        if not names:
+            raise DataError("the objects have no keys", path=self._source.name)
+        return names
+
+    def _cells(self, line: int, row: dict[str, str], places: dict[str, int]) -> list[str]:
+        cells = [""] * len(places)
+        for key, cell in row.items():
+            place = places.get(key)
+            if place is not None:
+                cells[place] = cell
+            elif not self._leaves_out:
+                raise self.error(
+                    line,
+                    f"the key {key[:40]!r} does not occur in the first {FIRST_ROWS} rows, which "
+                    "tell the columns of a pipe; name a file, or the kinds of all columns",
+                )
+        return cells
+
+    def _objects(self) -> Iterator[tuple[int, dict[str, str]]]:
+        """The lines that are not blank, and their objects."""
+        for number, line in enumerate(self._source.text_lines(), start=1):
+            text = line.rstrip(_BLANKS)
+            if text:
+                yield number, self._object(number, text)
+
+    def _object(self, number: int, text: str) -> dict[str, str]:
+        try:
+            pairs = _DECODER.decode(text)
+        except json.JSONDecodeError as error:
+            raise DataError(
+                f"not JSON ({error.msg}); each line has to be an object of its own",
+                path=self._source.name,
+                line=number,
+                column=error.pos + 1,
+            ) from error
+        except RecursionError as error:
+            raise self.error(number, "too many brackets inside each other") from error
+        except ValueError as error:
+            raise self.error(number, f"{error}; write null for a missing cell") from error
+        if not isinstance(pairs, _Pairs):
+            raise self.error(number, "not an object; each line has to be one, as in {...}")
+        row: dict[str, str] = {}
+        for key, value in pairs:
+            if isinstance(value, list):
+                raise self.error(
+                    number,
+                    f"the value of {key[:40]!r} is a list or an object; cells are numbers, "
+                    "strings, true, false or null",
+                )
+            row[key] = value if isinstance(value, str) else _WORDS[value]
+        if len(row) < len(pairs):
+            keys = [key for key, _ in pairs]
+            twice = next(key for key in keys if keys.count(key) > 1)
+            raise self.error(number, f"the key {twice[:40]!r} occurs twice")
+        if "\\u" in text:
+            self._check_escapes(number, row)
+        return row
+
+    def _check_escapes(self, number: int, row: dict[str, str]) -> None:
+        """Escapes can stand for what UTF-8 text cannot hold."""
+        for key, cell in row.items():
+            text = key + cell
+            if "\0" in text or any("\ud800" <= mark <= "\udfff" for mark in text):
+                raise self.error(
+                    number, f"a zero character or half of a pair in {key[:40]!a}; correct it"
+                )
