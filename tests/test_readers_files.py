@@ -183,3 +183,34 @@ def test_labels(texts: list[str], expected: list[object]) -> None:
     labels = parse_labels(texts).tolist()
     assert labels == expected
     assert list(map(type, labels)) == list(map(type, expected))
+
+
+_ABANDON = """
+import faulthandler, gc, sys
+from polymargin.errors import DataError
+from polymargin.readers import _source, read
+_source.BLOCK_SIZE = _source.HEAD_SIZE = 16
+faulthandler.dump_traceback_later(50, exit=True)
+for i in range(600):
+    gc.set_threshold(5 + i % 60)  # so that it runs wherever a thread starts, too
+    try:
+        read(sys.argv[1], n_jobs=2)
+    except DataError as error:
+        error.itself = error  # what was being read is left to the garbage collector
+"""
+
+
+def test_reading_ahead_never_waits_for_a_thread(tmp_path: Path) -> None:
+    file = tmp_path / "wrong.csv"
+    file.write_text("a,y\n" + "1,2\n" * 50 + "1\n" + "1,2\n" * 50)
+    done = subprocess.run(
+        [sys.executable, "-c", _ABANDON, file], capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_errors_of_the_thread_that_reads_ahead(tmp_path: Path) -> None:
+    file = tmp_path / "cut.svm.gz"
+    file.write_bytes(gzip.compress(TEXT)[:-9])
+    with pytest.raises(DataError, match="cut.svm.gz"):
+        read(file, n_jobs=2)

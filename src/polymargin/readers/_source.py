@@ -3,13 +3,13 @@
 import io
 import sys
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from os import PathLike, fspath
 from pathlib import Path
 from types import TracebackType
 from typing import Self, cast
 
 from polymargin.errors import DataError
+from polymargin.readers._ahead import read_ahead
 from polymargin.readers._packing import find_packing, unpack
 
 __all__ = ["BLOCK_SIZE", "HEAD_SIZE", "LONGEST_LINE", "Source"]
@@ -30,7 +30,8 @@ class Source:
     path : str or path-like
         The file.
     n_threads : int, default=1
-        With more than one, the next block is read while the last one is in use.
+        With more than one, the next block is read while the last one is in use; not of a pipe,
+        which may have nothing for long.
     """
 
     def __init__(self, path: str | PathLike[str], n_threads: int = 1) -> None:
@@ -95,8 +96,8 @@ class Source:
     def _raw_blocks(self) -> Iterator[bytes]:
         # What is there, up to a block: a pipe may be slow. Packed files come in smaller pieces,
         # since what follows a member is copied, and there may be many.
-        size = min(BLOCK_SIZE, _PACKED_SIZE)
-        while block := self._file.read1(size):
+        file, size = self._file, min(BLOCK_SIZE, _PACKED_SIZE)
+        while block := file.read1(size):
             yield block
             size = BLOCK_SIZE if self.packing is None else min(BLOCK_SIZE, _PACKED_SIZE)
 
@@ -106,7 +107,7 @@ class Source:
         if head.startswith(_BYTE_ORDER_MARK):
             head = head[len(_BYTE_ORDER_MARK) :]
         content = _chain(head, self._content)
-        return _read_ahead(content) if self._n_threads > 1 else content
+        return read_ahead(content) if self._n_threads > 1 and self.can_rewind else content
 
     def lines(self) -> Iterator[bytes]:
         """The lines with their line feed; the last one may lack it."""
@@ -167,12 +168,3 @@ def _chain(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
     if first:
         yield first
     yield from rest
-
-
-def _read_ahead(blocks: Iterator[bytes]) -> Iterator[bytes]:
-    """The same blocks, each read by another thread while the one before is in use."""
-    with ThreadPoolExecutor(max_workers=1) as reader:
-        following = reader.submit(next, blocks, b"")
-        while block := following.result():
-            following = reader.submit(next, blocks, b"")
-            yield block
