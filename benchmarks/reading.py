@@ -1,9 +1,10 @@
-"""Reading svmlight files: `polymargin.readers.read` beside scikit-learn's `load_svmlight_file`.
+"""Reading files: `polymargin.readers.read` beside scikit-learn's `load_svmlight_file` and others.
 
 ``python -m benchmarks.reading [NAME ...]`` writes ``results/reading.json`` and
-``results/reading.md``. The training parts of the data sets are unpacked into a temporary folder
-first; gzip and xz figures are of the same files packed. Entrants take turns, medians count. Peak
-memory is measured in a process of its own.
+``results/reading.md``; names of tables are those of `benchmarks.reading_tables`. The training
+parts of the data sets are unpacked into a temporary folder first; gzip and xz figures are of the
+same files packed. Entrants take turns, medians count. Peak memory is measured in a process of its
+own.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from sklearn.datasets import load_svmlight_file
 
 from benchmarks.datasets import ROOT, data_folder
 from benchmarks.provenance import add_options, machines, note, open_results
+from benchmarks.reading_tables import TABLES, measure_table, report_tables
 from benchmarks.report import table
 from benchmarks.timing import timed
 
@@ -142,11 +144,14 @@ def report(content: dict[str, Any]) -> str:
     head += [f"{TARGET:g} times"]
     bound = f"{MEMORY_TARGET:g} x matrix + {BUFFER >> 20} MiB"
     origins = note(content, ((case["dataset"], case) for case in cases))
+    tables = [content["tables"][name] for name in TABLES if name in content.get("tables", {})]
     return "\n".join(
         [
-            "# Reading svmlight files",
+            "# Reading files",
             "",
             machines(content),
+            "",
+            "## svmlight text",
             "",
             "`polymargin.readers.read` on one thread and on two beside scikit-learn's",
             "`load_svmlight_file` on the same training parts, which lie in the page cache; median",
@@ -164,6 +169,7 @@ def report(content: dict[str, Any]) -> str:
             "",
             origins,
             "",
+            *report_tables(tables, note(content, ((t["dataset"], t) for t in tables))),
         ]
     )
 
@@ -171,14 +177,20 @@ def report(content: dict[str, Any]) -> str:
 def main() -> None:
     """Unpack, measure, store after each file, write the page."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.reading", description=__doc__)
-    parser.add_argument("datasets", nargs="*", metavar="NAME", help=", ".join(DATASETS))
+    names = (*DATASETS, *TABLES)
+    parser.add_argument("datasets", nargs="*", metavar="NAME", help=", ".join(names))
     add_options(parser)
     options = parser.parse_args()
     results = open_results("reading", options)
     cases = results.content.setdefault("cases", {})
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        for name in () if options.report else options.datasets or DATASETS:
+        for name in () if options.report else options.datasets or names:
+            if name in TABLES:
+                tables = results.content.setdefault("tables", {})
+                tables[name] = results.sign(measure_table(name, folder))
+                results.write()
+                continue
             files = unpack(name, folder)
             for packing in PACKINGS:
                 file = files[packing]

@@ -9,9 +9,11 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 
 #include "polymargin/text/svmlight.hpp"
+#include "polymargin/text/table_lines.hpp"
 
 namespace nb = nanobind;
 
@@ -71,6 +73,41 @@ nb::tuple take(SvmlightParser& parser, std::size_t count) {
                           to_numpy(std::move(taken.lines)));
 }
 
+// The text and what it is cut into.
+struct Cut {
+    nb::bytes text;
+    TableLines lines;
+};
+
+Cut cut_lines(nb::bytes text, char delimiter, std::size_t width, std::size_t longest_cell) {
+    if (width < 2) throw nb::value_error("width must be 2 at least");
+    const std::string_view view(text.c_str(), text.size());
+    nb::gil_scoped_release release;
+    return {std::move(text), TableLines(view, delimiter, width, longest_cell)};
+}
+
+// A row of the array for each column.
+template <class T>
+nb::object by_column(nb::handle self, const TableLines& lines, const T* items) {
+    return nb::ndarray<nb::numpy, const T, nb::ndim<2>>(items, {lines.width(), lines.n_rows()},
+                                                        self,
+                                                        {static_cast<std::int64_t>(lines.stride()),
+                                                         std::int64_t{1}})
+        .cast();
+}
+
+nb::list texts(const Cut& cut, std::size_t column, std::size_t start, std::size_t stop) {
+    if (column >= cut.lines.width() || stop > cut.lines.n_rows()) {
+        throw nb::index_error("there is no such cell");
+    }
+    nb::list found;
+    for (std::size_t row = start; row < stop; ++row) {
+        const std::string_view cell = cut.lines.cell(row, column);
+        found.append(nb::str(cell.data(), cell.size()));
+    }
+    return found;
+}
+
 }  // namespace
 
 NB_MODULE(_parser, module) {
@@ -116,4 +153,22 @@ NB_MODULE(_parser, module) {
         .def_prop_ro("n_rows", [](const SvmlightParser& parser) { return parser.available(); })
         .def_prop_ro("line_count",
                      [](const SvmlightParser& parser) { return parser.rows().line_count; });
+
+    nb::class_<Cut>(module, "TableLines")
+        .def_prop_ro("n_rows", [](const Cut& cut) { return cut.lines.n_rows(); })
+        .def_prop_ro("n_bytes", [](const Cut& cut) { return cut.lines.n_bytes(); })
+        .def_prop_ro("values",
+                     [](nb::handle self) {
+                         const TableLines& lines = nb::cast<Cut&>(self).lines;
+                         return by_column(self, lines, lines.values());
+                     })
+        .def_prop_ro("classes",
+                     [](nb::handle self) {
+                         const TableLines& lines = nb::cast<Cut&>(self).lines;
+                         return by_column(self, lines,
+                                          reinterpret_cast<const std::uint8_t*>(lines.classes()));
+                     })
+        .def("texts", &texts);
+    module.def("cut_lines", &cut_lines, nb::arg("text"), nb::arg("delimiter"), nb::arg("width"),
+               nb::arg("longest_cell"));
 }

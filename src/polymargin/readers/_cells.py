@@ -12,9 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from polymargin.readers._cut_rows import CutCells
+
 __all__ = [
     "NUMBER_MANNERS",
     "Fit",
+    "any_has_point",
+    "first_present",
     "fit_numbers",
     "has_ambiguous_comma",
     "is_missing",
@@ -80,6 +84,9 @@ def is_missing(cell: str) -> bool:
 
 def fit_numbers(cells: Sequence[str]) -> Fit:
     """The manners in which all cells are numbers; infinite ones are left in place."""
+    if isinstance(cells, CutCells) and cells.are_plain:
+        manners = frozenset(("point",) if cells.has_decimals else NUMBER_MANNERS)
+        return Fit(manners, is_plain=True, numbers=None if cells.has_gaps else cells.numbers)
     simple = _all_simple(cells)
     if simple is not None:
         return Fit(_manners_of_plain(cells), is_plain=True, numbers=simple)
@@ -112,6 +119,21 @@ def _manners_of_plain(cells: Sequence[str]) -> frozenset[str]:
     return frozenset({"point"})
 
 
+def first_present(cells: Sequence[str]) -> int | None:
+    """The first cell that is not missing."""
+    if isinstance(cells, CutCells) and cells.are_plain:
+        present = np.flatnonzero(~np.isnan(cells.numbers)) if cells.has_gaps else range(len(cells))
+        return int(present[0]) if len(present) else None
+    return next((row for row, cell in enumerate(cells) if not is_missing(cell)), None)
+
+
+def any_has_point(cells: Sequence[str]) -> bool:
+    """Whether one of the cells has a point."""
+    if isinstance(cells, CutCells) and cells.are_plain:
+        return cells.has_point
+    return any("." in cell for cell in cells)
+
+
 def has_ambiguous_comma(cell: str) -> bool:
     """Whether the comma may stand before a fraction as well as before a group, as in 1,234."""
     return _ONE_COMMA.fullmatch(cell.strip()) is not None
@@ -128,6 +150,8 @@ def to_numbers(
     wrong : int or None
         The first cell that is not a number of this manner; infinite ones are left in place.
     """
+    if manner == "point" and isinstance(cells, CutCells) and cells.are_plain:
+        return cells.numbers, None
     simple = _all_simple(cells) if manner == "point" else None
     if simple is not None:
         return simple, None
@@ -150,7 +174,7 @@ def _all_simple(cells: Sequence[str]) -> NDArray[np.float64] | None:
     if "_" in text or not text.isascii():
         return None
     try:
-        numbers = np.array([float(cell) for cell in cells])
+        numbers = np.fromiter(map(float, cells), np.float64, len(cells))
     except ValueError:
         return None
     return numbers if np.isfinite(numbers).all() else None

@@ -1,22 +1,28 @@
 """The rows of CSV and TSV files, as text."""
 
 import csv
-import itertools
 from collections.abc import Iterator
 from typing import Any
+
+import numpy as np
 
 from polymargin._wording import counted
 from polymargin.errors import DataError
 from polymargin.readers._cells import to_numbers
-from polymargin.readers._chunks import Chunk, rows_at_a_time
+from polymargin.readers._chunks import Chunk, regrouped, rows_at_a_time
 from polymargin.readers._columns import MOST_COLUMNS
+from polymargin.readers._cut_rows import CutRows
+from polymargin.readers._line_blocks import LineBlocks
 from polymargin.readers._options import Options
+from polymargin.readers._parser import cut_lines
 from polymargin.readers._source import Source
 
 __all__ = ["CsvRows"]
 
 LONGEST_CELL = 1 << 24  # characters
 _DELIMITERS = (",", ";", "\t")
+_CERTAIN_DELIMITERS = (*_DELIMITERS, "|")  # which are no part of a number
+_ROWS_IN_DOUBT = 256  # that are read one by one before the next try to cut many
 
 
 class CsvRows:
@@ -27,9 +33,12 @@ class CsvRows:
         self._has_header = options.header is not False
         self._must_look_like_one = options.header == "auto"
         self.delimiter = options.delimiter or self._find_delimiter()
-        self._csv = csv.reader(source.text_lines(), delimiter=self.delimiter, strict=True)
-        self._rows: Iterator[tuple[int, list[str]]] = self._checked_rows()
+        self._blocks = LineBlocks(source)
+        self._csv = csv.reader(self._blocks.lines(), delimiter=self.delimiter, strict=True)
+        self.names: list[str] = []
+        self._first: list[tuple[int, list[str]]] = []  # a row, where it does not name the columns
         self.names = self._read_names()
+        self._may_cut = self.delimiter in _CERTAIN_DELIMITERS and len(self.names) > 1
 
     def error(self, line: int, message: str, column: int | None = None) -> DataError:
         """About a row; `column` counts cells."""
@@ -57,61 +66,101 @@ class CsvRows:
         counts = {mark: _count_cells(first, mark) for mark in _DELIMITERS}
         return max(counts, key=lambda mark: counts[mark])
 
-    def _checked_rows(self) -> Iterator[tuple[int, list[str]]]:
-        """Rows with the line they start on."""
-        while True:
-            line = self._csv.line_num + 1
-            limit = csv.field_size_limit(LONGEST_CELL)  # of all who use the module
-            try:
-                cells = next(self._csv, None)
-            except csv.Error as error:
-                raise self.error(line, _explain(error)) from error
-            finally:
-                csv.field_size_limit(limit)
-            if cells is None:
-                return
-            if len(cells) > MOST_COLUMNS:
-                raise self.error(line, f"{len(cells)} cells are more than {MOST_COLUMNS}")
-            if cells and (len(cells) > 1 or cells[0].strip()):
-                yield line, cells
-
     def _read_names(self) -> list[str]:
-        first = next(self._rows, None)
-        if first is None:
+        found, failure = self._read_rows(1)
+        if failure is not None:
+            raise failure
+        if not found:
             raise DataError("the file has no rows", path=self._source.name)
-        if self._has_header:
-            names = [cell.strip() for cell in first[1]]
-            if self._must_look_like_one and _could_be_data(names):
-                raise self.error(
-                    first[0],
-                    "the first line should name the columns and holds numbers; say whether it is "
-                    "a header (header=True or False, --header or --no-header)",
-                )
-            return names
-        self._rows = itertools.chain([first], self._rows)
-        return [str(j + 1) for j in range(len(first[1]))]
+        line, cells = found[0]
+        if not self._has_header:
+            self._first = found
+            return [str(j + 1) for j in range(len(cells))]
+        names = [cell.strip() for cell in cells]
+        if self._must_look_like_one and _could_be_data(names):
+            raise self.error(
+                line,
+                "the first line should name the columns and holds numbers; say whether it is "
+                "a header (header=True or False, --header or --no-header)",
+            )
+        return names
 
     def chunks(self, rows: int) -> Iterator[Chunk]:
         """All rows, so many at a time or fewer where they are long."""
-        lines: list[int] = []
-        chunk: list[list[str]] = []
-        width = len(self.names)
-        rows = rows_at_a_time(rows, width)
-        for line, cells in self._rows:
-            if len(cells) != width:
-                first = "header" if self._has_header else "first row"
-                raise self.error(
-                    line,
-                    f"{counted(len(cells), 'cell')} where the {first} has {width}; quote cells "
-                    f"that contain {self.delimiter!r}",
-                )
-            lines.append(line)
-            chunk.append(cells)
-            if len(chunk) == rows:
-                yield Chunk.of_rows(lines, chunk)
-                lines, chunk = [], []
-        if chunk:
-            yield Chunk.of_rows(lines, chunk)
+        return regrouped(self._pieces(), rows_at_a_time(rows, len(self.names)))
+
+    def _pieces(self) -> Iterator[Chunk | CutRows]:
+        """All rows: lines that are in no doubt as they are cut at once, others row by row.
+
+        How they come makes no difference but for the time: the same rows in the same order, and
+        an error after all rows before it.
+        """
+        found, failure = self._first, None
+        while True:
+            if found:
+                yield Chunk.of_rows([line for line, _ in found], [cells for _, cells in found])
+            if failure is not None:
+                raise failure
+            while (rows := self._cut()) is not None:
+                yield rows
+            found, failure = self._read_rows(_ROWS_IN_DOUBT)
+            if not found and failure is None:
+                return
+
+    def _cut(self) -> CutRows | None:
+        """The next lines, as far as they are in no doubt; None where the first is."""
+        if not self._may_cut:
+            return None
+        block = self._blocks.peek()
+        cut = cut_lines(_text_of(block), self.delimiter, len(self.names), LONGEST_CELL)
+        if cut.n_rows == 0:
+            return None
+        first = self._blocks.n_lines + 1
+        self._blocks.skip(cut.n_rows, cut.n_bytes)
+        return CutRows(np.arange(first, first + cut.n_rows), cut)
+
+    def _read_rows(self, rows: int) -> tuple[list[tuple[int, list[str]]], Exception | None]:
+        """So many rows, each with the line it starts on, and what is wrong with the next one."""
+        found: list[tuple[int, list[str]]] = []
+        limit = csv.field_size_limit(LONGEST_CELL)  # of all who use the module
+        try:
+            while len(found) < rows:
+                line = self._blocks.n_lines + 1
+                cells = next(self._csv, None)
+                if cells is None:
+                    break
+                if len(cells) > 1 or (cells and cells[0].strip()):
+                    self._check_width(line, cells)
+                    found.append((line, cells))
+        except csv.Error as error:
+            return found, self.error(line, _explain(error))
+        except (DataError, OSError) as error:
+            return found, error
+        finally:
+            csv.field_size_limit(limit)
+        return found, None
+
+    def _check_width(self, line: int, cells: list[str]) -> None:
+        if len(cells) > MOST_COLUMNS:
+            raise self.error(line, f"{len(cells)} cells are more than {MOST_COLUMNS}")
+        if self.names and len(cells) != len(self.names):
+            first = "header" if self._has_header else "first row"
+            raise self.error(
+                line,
+                f"{counted(len(cells), 'cell')} where the {first} has {len(self.names)}; quote "
+                f"cells that contain {self.delimiter!r}",
+            )
+
+
+def _text_of(block: bytes) -> bytes:
+    """The first lines, as far as they are UTF-8."""
+    if block.isascii():
+        return block
+    try:
+        block.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return block[: block.rfind(b"\n", 0, error.start) + 1]
+    return block
 
 
 def _could_be_data(names: list[str]) -> bool:

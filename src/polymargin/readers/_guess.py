@@ -11,6 +11,8 @@ from polymargin.errors import DataError
 from polymargin.readers._cells import (
     NUMBER_MANNERS,
     Fit,
+    any_has_point,
+    first_present,
     fit_numbers,
     has_ambiguous_comma,
     is_missing,
@@ -73,7 +75,7 @@ class _Look:
 def _look_at(cells: Sequence[str]) -> _Look:
     numbers = fit_numbers(cells)
     if numbers.wrong is None:
-        first = next((row for row, cell in enumerate(cells) if not is_missing(cell)), None)
+        first = first_present(cells)
         family = None if first is None else "number"
         return _Look(family, numbers, {"number": None, "date": first})
     dates = fit_dates(cells)
@@ -150,11 +152,13 @@ class Column:
         self._has_cells = True
         if form == "number:point" and look is not None and look.fit.numbers is not None:
             values: NDArray[Any] = look.fit.numbers
+            infinite = None
         else:
             values = self._convert(cells, form)
+            infinite = _not_finite(values, about)
         if self._asked is None:
             self.facts.add(values)
-        return ReadCells(values, _not_finite(values, about), change)
+        return ReadCells(values, infinite, change)
 
     def _change(
         self,
@@ -168,7 +172,7 @@ class Column:
         """Where cells before these were read in a way that turns out to be wrong."""
         had_point, is_open = self._has_point, self._manners is None or len(self._manners) > 1
         if self._family == "number" and is_open:
-            self._has_point = had_point or any("." in cell for cell in cells)
+            self._has_point = had_point or any_has_point(cells)
         if before is None or before == form:
             return None
         family, _, manner = before.partition(":")

@@ -81,11 +81,12 @@ class Facts:
             for word in first.tolist():
                 self._add_word(word)
         elif values.dtype.kind == "f":
-            numbers = first[~np.isnan(first)]
-            self._n_values += len(numbers)
-            self._may_be_id = self._may_be_id and bool((numbers == np.floor(numbers)).all())
+            is_number = ~np.isnan(first)
+            self._n_values += int(np.count_nonzero(is_number))
             if self._may_be_id:
-                self._distinct.update(numbers.tolist())
+                numbers = first[is_number]
+                self._may_be_id = bool((numbers == np.floor(numbers)).all())
+                self._distinct.update(numbers.tolist() if self._may_be_id else ())
         else:
             self._n_values += int(np.count_nonzero(~np.isnat(first)))
 

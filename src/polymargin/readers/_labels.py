@@ -105,6 +105,9 @@ class LabelTexts:
     def add(self, text: str) -> None:
         self.texts.append(self._known.setdefault(text, text))
 
+    def extend(self, texts: Sequence[str]) -> None:
+        self.texts.extend(map(self._known.setdefault, texts, texts))
+
     def distinct(self) -> list[str]:
         return list(self._known)
 

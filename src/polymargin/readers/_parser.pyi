@@ -1,4 +1,4 @@
-"""Compiled readers of text files; `readers/_svmlight.py` uses them."""
+"""Compiled readers of text files; `_svmlight.py` and `_cut_rows.py` use them."""
 
 from typing import TypeAlias
 
@@ -74,3 +74,32 @@ class SvmlightParser:
     @property
     def line_count(self) -> int:
         """Lines read, also those without a row."""
+
+class TableLines:
+    """Lines of a table, cut into cells up to the first line in doubt.
+
+    A line is in doubt if it has another number of cells than there are columns, a quote that does
+    not enclose a whole cell, a line end inside a cell, a zero, or a cell that is too long.
+    """
+
+    @property
+    def n_rows(self) -> int:
+        """Lines that are cut, a row each."""
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of those lines."""
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        """The numbers by column, of shape (width, n_rows); NaN where a cell is none."""
+
+    @property
+    def classes(self) -> NDArray[np.uint8]:
+        """What cells are, as `CellClass` in ``table_lines.hpp`` counts; of the same shape."""
+
+    def texts(self, column: int, start: int, stop: int, /) -> list[str]:
+        """The cells of some rows of a column, without quotes; they have to be UTF-8."""
+
+def cut_lines(text: bytes, delimiter: str, width: int, longest_cell: int) -> TableLines:
+    """Cut lines into `width` cells each, without the GIL; `longest_cell` counts bytes."""

@@ -8,6 +8,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, cast
 
+import numpy as np
+
 from polymargin.errors import DataError
 from polymargin.readers._ahead import read_ahead
 from polymargin.readers._packing import find_packing, unpack
@@ -109,48 +111,57 @@ class Source:
         content = _chain(head, self._content)
         return read_ahead(content) if self._n_threads > 1 and self.can_rewind else content
 
+    def line_blocks(self) -> Iterator[bytes]:
+        """All of the content in blocks of whole lines; the last one may lack its line feed."""
+        partial: list[bytes] = []
+        size, n_lines = 0, 0
+        for block in self.blocks():
+            end = block.rfind(b"\n") + 1
+            if end:
+                lines = b"".join([*partial, memoryview(block)[:end]])
+                n_lines += int(np.count_nonzero(np.frombuffer(lines, np.uint8) == ord("\n")))
+                yield lines
+                partial, size = [], 0
+            partial.append(block[end:])
+            size += len(block) - end
+            if size > LONGEST_LINE:
+                raise DataError(
+                    f"the line is longer than {LONGEST_LINE} bytes; is this a text file?",
+                    path=self.name,
+                    line=n_lines + 1,
+                )
+        if size:
+            yield b"".join(partial)
+
     def lines(self) -> Iterator[bytes]:
         """The lines with their line feed; the last one may lack it."""
-        partial: list[bytes] = []
-        size = number = 0
-        for block in self.blocks():
-            for line in io.BytesIO(block):
-                if line.endswith(b"\n"):
-                    number += 1
-                    yield b"".join([*partial, line]) if partial else line
-                    partial, size = [], 0
-                    continue
-                partial.append(line)
-                size += len(line)
-                if size > LONGEST_LINE:
-                    raise DataError(
-                        f"the line is longer than {LONGEST_LINE} bytes; is this a text file?",
-                        path=self.name,
-                        line=number + 1,
-                    )
-        if partial:
-            yield b"".join(partial)
+        for block in self.line_blocks():
+            yield from io.BytesIO(block)
 
     def text_lines(self) -> Iterator[str]:
         """The lines as text; an error where they are not UTF-8."""
         for number, line in enumerate(self.lines(), start=1):
-            try:
-                text = line.decode("utf-8")
-            except UnicodeDecodeError as error:
-                raise DataError(
-                    f"byte {line[error.start]:#04x} is not UTF-8; convert the file to UTF-8",
-                    path=self.name,
-                    line=number,
-                    column=error.start + 1,
-                ) from error
-            if "\0" in text:
-                raise DataError(
-                    "there is a zero byte; is this a text file?",
-                    path=self.name,
-                    line=number,
-                    column=text.index("\0") + 1,
-                )
-            yield text
+            yield self.decode(line, number)
+
+    def decode(self, line: bytes, number: int) -> str:
+        """A line as text; an error where it is not UTF-8, with its number."""
+        try:
+            text = line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise DataError(
+                f"byte {line[error.start]:#04x} is not UTF-8; convert the file to UTF-8",
+                path=self.name,
+                line=number,
+                column=error.start + 1,
+            ) from error
+        if "\0" in text:
+            raise DataError(
+                "there is a zero byte; is this a text file?",
+                path=self.name,
+                line=number,
+                column=text.index("\0") + 1,
+            )
+        return text
 
     def sample(self) -> list[bytes]:
         """The first lines without their ends; of a very long first line, its first words."""

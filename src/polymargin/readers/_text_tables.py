@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from polymargin.errors import DataError
 from polymargin.readers._cells import is_missing
+from polymargin.readers._chunks import Chunk
 from polymargin.readers._columns import (
     check_names,
     check_some_left,
@@ -105,6 +106,7 @@ class _Reader:
         rows = JsonRows if options.format == "jsonl" else CsvRows
         self.rows: JsonRows | CsvRows = rows(source, options)
         self.names = self.rows.names
+        self._chunks: Iterator[Chunk] | None = None  # those that are still to come
         check_names(self.names, options, source.name)
         self.label = find_label(self.names, options, source.name)
         asked = options.kinds or {}
@@ -127,7 +129,9 @@ class _Reader:
 
     def tables(self, rows: int, keep_label_texts: bool = False) -> Iterator[Table]:
         """The values of all columns, also of those that are left out in the end."""
-        for lines, cells in self.rows.chunks(rows):
+        if self._chunks is None:
+            self._chunks = self.rows.chunks(rows)
+        for lines, cells in self._chunks:
             yield self._table(lines, cells, keep_label_texts)
 
     def go_to_end(self) -> None:
@@ -141,7 +145,7 @@ class _Reader:
             return
 
     def _table(
-        self, lines: NDArray[np.int64], cells: list[Sequence[str]], keep_label_texts: bool
+        self, lines: NDArray[np.int64], cells: Sequence[Sequence[str]], keep_label_texts: bool
     ) -> Table:
         problems: list[DataError] = []
         changes: list[DataError] = []
@@ -191,10 +195,13 @@ class _Reader:
     ) -> NDArray[Any] | None:
         assert self.label is not None
         place = self.label + 1
-        empty = [row for row, cell in enumerate(cells) if is_missing(cell)]
+        texts = [*map(str.strip, cells)]
+        distinct = list(dict.fromkeys(texts))
+        empty = {text for text in distinct if is_missing(text)}
         if empty and self.options.takes_own_labels:
+            row = next(row for row, text in enumerate(texts) if text in empty)
             raise self.rows.error(
-                int(lines[empty[0]]),
+                int(lines[row]),
                 f"the label in column {self.names[self.label]!r} is missing; remove the row; "
                 "a file without labels is read with has_labels=False",
                 place,
@@ -203,14 +210,12 @@ class _Reader:
             self.label_gaps = True
             return None
         if keep:
-            for cell in cells:
-                self._label_texts.add(cell.strip())
+            self._label_texts.extend(texts)
             self._label_lines.append(lines)
             return None
-        texts = [cell.strip() for cell in cells]
         y = labels_from_texts(
             texts,
-            list(dict.fromkeys(texts)),
+            distinct,
             self._label_kind,
             lambda row, message: self.rows.error(int(lines[row]), message, place),
         )

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <system_error>
@@ -31,8 +32,8 @@ inline constexpr double exact_powers_of_ten[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1
 
 // Reads what most numbers look like: at most 18 digits with or without a point, no exponent. The
 // text goes on after `p` with something that is no digit. Sets `p` behind the number, or returns
-// false and leaves it.
-inline bool read_simple_number(const char*& p, double& value) {
+// false and leaves it. `decimals` counts the digits behind the point, -1 without a point.
+inline bool read_simple_number(const char*& p, double& value, std::ptrdiff_t& decimals) {
     const char* cursor = p;
     const bool negative = *cursor == '-';
     cursor += negative || *cursor == '+';
@@ -40,7 +41,7 @@ inline bool read_simple_number(const char*& p, double& value) {
     std::uint64_t mantissa = 0;
     for (; is_digit(*cursor); ++cursor) mantissa = 10 * mantissa + (*cursor - '0');
     auto digits = cursor - first;
-    std::ptrdiff_t decimals = 0;
+    decimals = -1;
     if (*cursor == '.') {
         const char* point = cursor++;
         for (; is_digit(*cursor); ++cursor) mantissa = 10 * mantissa + (*cursor - '0');
@@ -53,6 +54,11 @@ inline bool read_simple_number(const char*& p, double& value) {
     if (negative) value = -value;
     p = cursor;
     return true;
+}
+
+inline bool read_simple_number(const char*& p, double& value) {
+    std::ptrdiff_t decimals;
+    return read_simple_number(p, value, decimals);
 }
 
 // Whether the decimal number, known not to fit a double, is too small rather than too large.

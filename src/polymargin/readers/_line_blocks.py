@@ -1,0 +1,51 @@
+"""The lines of a text file, one by one or many at a time."""
+
+import io
+from collections.abc import Iterator
+
+from polymargin.readers._source import Source
+
+__all__ = ["LineBlocks"]
+
+
+class LineBlocks:
+    """Lines that leave either as text, one by one, or as a block of bytes.
+
+    Parameters
+    ----------
+    source : Source
+        The file.
+
+    Attributes
+    ----------
+    n_lines : int
+        Lines that have left.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._blocks = source.line_blocks()
+        self._rest = io.BytesIO()
+        self.n_lines = 0
+
+    def lines(self) -> Iterator[str]:
+        """The lines that have not left, each when it is asked for; an error if it is not UTF-8."""
+        while block := self._take():
+            self._rest = io.BytesIO(block)
+            for line in self._rest:
+                self.n_lines += 1
+                yield self._source.decode(line, self.n_lines)
+
+    def peek(self) -> bytes:
+        """The next lines, of about a block; b"" at the end."""
+        block = self._take()
+        self._rest = io.BytesIO(block)
+        return block
+
+    def skip(self, n_lines: int, n_bytes: int) -> None:
+        """Let the first of those lines leave."""
+        self.n_lines += n_lines
+        self._rest.seek(n_bytes)
+
+    def _take(self) -> bytes:
+        return self._rest.read() or next(self._blocks, b"")
