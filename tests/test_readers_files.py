@@ -183,3 +183,16 @@ def test_labels(texts: list[str], expected: list[object]) -> None:
     labels = parse_labels(texts).tolist()
     assert labels == expected
     assert list(map(type, labels)) == list(map(type, expected))
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [("a.xlsx", "CSV"), ("A.XLS", "CSV"), ("a.ods", "CSV"), ("a.npy", "savez"), ("a.pkl", "CSV")],
+)
+def test_files_of_other_programs(tmp_path: Path, name: str, told: str) -> None:
+    file = tmp_path / name
+    file.write_bytes(b"PK\x03\x04 and so on")
+    with pytest.raises(DataError, match=f"{name}: .*{told}"):
+        read(file)
+    file.write_text("a,label\n1,x\n2,y\n")
+    assert read(file, format="csv").n_rows == 2
