@@ -214,6 +214,28 @@ class TestNumbers:
         with pytest.raises(DataError, match="in column 'a' is not a number"):
             read(table(a=cells), kinds={"a": "number"})
 
+    @pytest.mark.parametrize(
+        "cells",
+        [
+            ["1,5", "", "2.000,5"],
+            ["1,5", " 2,5 "],
+            ["1,5", "2\n3"],
+            ["1,5", "x"],
+            ["1.5", "", "1e999"],
+        ],
+    )
+    def test_all_cells_at_once_are_as_one_after_the_other(self, cells: list[str]) -> None:
+        fit = fit_numbers(cells)
+        each = [fit_numbers([cell]) for cell in cells if cell]
+        read_by = frozenset.intersection(*(one.manners for one in each))
+        assert fit.manners == read_by
+        assert fit.is_plain == (bool(read_by) and all(one.is_plain for one in each))
+        for manner in fit.manners:
+            numbers, wrong = to_numbers(cells, manner)
+            assert wrong is None
+            alone = [to_numbers([cell], manner)[0][0] for cell in cells]
+            np.testing.assert_array_equal(numbers, alone)
+
     def test_two_units_are_told_in_batches(self, table: Any) -> None:
         path = table(b=["1"] * 3, a=["$5", "6", "7 €"])
         with pytest.raises(DataError, match="'7 €' in column 'a' is not a number") as caught:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 __all__ = [
     "NUMBER_MANNERS",
     "Fit",
+    "could_be_number",
     "fit_numbers",
     "has_ambiguous_comma",
     "is_missing",
@@ -28,7 +29,7 @@ NUMBER_MANNERS = ("point", "comma")
 
 _MOST_KNOWN = 1 << 16  # strings, beyond which they seem not to come again
 _MISSING = frozenset({"", "na", "nan", "?", "null", "n/a", "#n/a", "<na>"})
-_PLAIN = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_PLAIN = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
 _BLANKS = " \u00a0\u202f'\u2019"  # between groups of digits
 _CURRENCY = "[$€£¥₹₽₩₺]|EUR|USD|GBP|CHF|JPY"
@@ -49,6 +50,10 @@ def _written_with(decimal: str, group: str) -> re.Pattern[str]:
 
 
 _WRITTEN = {"point": _written_with(".", ","), "comma": _written_with(",", ".")}
+_ALL_WRITTEN, _ALL_PLAIN = (  # all lines of a text, some of them empty
+    {manner: re.compile(rf"(?>(?:{one.pattern})?\n)*+") for manner, one in patterns.items()}
+    for patterns in (_WRITTEN, {"point": _PLAIN})
+)
 _TO_PLAIN = {
     "point": str.maketrans("", "", "," + _BLANKS),
     "comma": str.maketrans(",", ".", "." + _BLANKS),
@@ -102,6 +107,10 @@ def fit_numbers(cells: Sequence[str]) -> Fit:
     simple = _all_simple(cells)
     if simple is not None:
         return Fit(_manners_of_plain(cells), is_plain=True, numbers=simple)
+    lines = _as_lines(cells)
+    at_once = frozenset(m for m, written in _ALL_WRITTEN.items() if written.fullmatch(lines))
+    if lines and at_once:
+        return Fit(at_once, is_plain=_ALL_PLAIN["point"].fullmatch(lines) is not None)
     present = [cell for cell in cells if not is_missing(cell)]
     if _all_simple(present) is not None:
         return Fit(_manners_of_plain(present), is_plain=True)
@@ -124,6 +133,19 @@ def fit_numbers(cells: Sequence[str]) -> Fit:
             clash = row
         manners &= found
     return Fit(manners, None, clash, is_plain, unit=unit)
+
+
+def could_be_number(word: str) -> bool:
+    """Whether a word that is not empty is a number in one of the manners."""
+    if not (word[0].isdigit() or word[-1].isdigit()):
+        return False
+    return bool(_manners_of(word) or _manners_of(split_unit(word)[0]))
+
+
+def _as_lines(cells: Sequence[str]) -> str:
+    """One cell a line, to look at all of them at once; nothing where a cell has lines itself."""
+    lines = "\n".join(cells) + "\n"
+    return lines if lines.count("\n") == len(cells) else ""
 
 
 def _manners_of(text: str) -> frozenset[str]:
@@ -158,8 +180,12 @@ def to_numbers(
     simple = _all_simple(cells) if manner == "point" else None
     if simple is not None:
         return simple, None
-    numbers = np.full(len(cells), np.nan)
     written, to_plain = _WRITTEN[manner], _TO_PLAIN[manner]
+    lines = _as_lines(cells)
+    if lines and _ALL_WRITTEN[manner].fullmatch(lines):
+        plain = lines.translate(to_plain).split("\n")[:-1]
+        return np.array([float(text) if text else np.nan for text in plain]), None
+    numbers = np.full(len(cells), np.nan)
     for row, cell in enumerate(cells):
         text = cell.strip()
         if not written.fullmatch(text):

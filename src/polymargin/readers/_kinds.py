@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.readers._cells import fit_numbers
+from polymargin.readers._cells import could_be_number
 
 __all__ = ["KINDS", "Facts", "base_kind", "check_kind", "has_id_name"]
 
@@ -101,7 +101,7 @@ class Facts:
         if digest not in self._distinct:
             self._distinct.add(digest)
             self._n_several += _has_several_words(word)
-            if fit_numbers([word]).manners:
+            if could_be_number(word):
                 self._n_numbers += 1
             else:
                 self._no_number = self._no_number or word
