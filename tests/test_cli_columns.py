@@ -296,3 +296,15 @@ def test_select_and_inspect_take_such_tables(tmp_path: Path, out: Path) -> None:
     done("inspect", out, data, "--report", report)
     assert "remark:" in report.read_text()
     assert isinstance(load(out).steps[-1][1], LinearSVM)
+
+
+@pytest.mark.parametrize("how", [(), ("--stream",)])
+def test_a_column_of_numbers_but_for_one_cell_is_told(
+    tmp_path: Path, out: Path, how: tuple[str, ...]
+) -> None:
+    rows = [[i / 8 if i != 70 else "-", "ab"[i % 2], i % 2] for i in range(100)]
+    data = write_rows(tmp_path / "a.csv", ["size", "letter", "label"], rows)
+    told = done("train", data, *how, "-q", "-o", out).err
+    assert told.count("warning: ") == 1
+    assert "column 'size' is taken for names of the rows and left out, though 99 of its 100" in told
+    assert "'-' is not; where that stands for a missing number, leave the cell empty" in told

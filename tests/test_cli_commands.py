@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from cli_helpers import COMMANDS, SATIMAGE, SATIMAGE_TEST, done, finish, names_in, run, start
 
@@ -294,3 +295,14 @@ def test_a_model_is_opened_once(
     others = {"info": (), "convert": (tmp_path / "other.safetensors",)}
     done(command, model, *others.get(command, (SATIMAGE,)))
     assert len(opened) == 1
+
+
+def test_large_values_that_are_not_scaled_are_told(tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    y = np.arange(60) % 3
+    X = random.normal(size=(60, 4)) + y[:, np.newaxis]
+    out, data = tmp_path / "m.safetensors", tmp_path / "rows.npz"
+    for size, how, is_told in ((1, (), False), (100, (), True), (100, ("--scale", "none"), False)):
+        np.savez(data, X=size * X, y=y)
+        told = done("train", data, *how, "--max-iter", 50_000, "-o", out).err
+        assert ("are not scaled; --scale standard may" in told) == is_told

@@ -58,6 +58,18 @@ main(sys.argv[2:])
 """
 
 
+SEARCH_OF_A_PROCESS = """
+import gc, json, sys
+from polymargin.cli import main
+collections = []
+gc.callbacks.append(lambda phase, info: collections.append("sklearn" in sys.modules))
+try:
+    main(json.loads(sys.argv.pop(1)))
+finally:
+    print(gc.isenabled(), gc.get_freeze_count() > 0, False in collections)
+"""
+
+
 def python(code: str, *arguments: Any, **environment: str) -> "subprocess.CompletedProcess[str]":
     """A program in an interpreter of its own."""
     return subprocess.run(
@@ -118,6 +130,16 @@ def test_prediction_imports_what_it_needs_alone(tmp_path: Path) -> None:
     found = modules_of("predict", model, SATIMAGE_TEST, "-o", tmp_path / "labels.txt", "-q")
     others = {f"polymargin.cli.{name}" for name in COMMANDS if name != "predict"}
     assert not (NOT_FOR_PREDICTION | others) & found
+
+
+def test_garbage_is_searched_for_from_the_data_on(tmp_path: Path) -> None:
+    out = tmp_path / "m.safetensors"
+    line = ["train", str(SATIMAGE), "--scale", "minmax", "-C", "0.01", "-q", "-o", str(out)]
+    own = python(SEARCH_OF_A_PROCESS, "null", *line)
+    assert own.stdout.split() == ["True", "True", "False"], own
+    assert out.exists()
+    called = python(SEARCH_OF_A_PROCESS, json.dumps(line))
+    assert called.stdout.split() == ["True", "False", "True"], called
 
 
 def test_the_package_imports_nothing_until_it_is_asked() -> None:

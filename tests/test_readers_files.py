@@ -214,3 +214,16 @@ def test_errors_of_the_thread_that_reads_ahead(tmp_path: Path) -> None:
     file.write_bytes(gzip.compress(TEXT)[:-9])
     with pytest.raises(DataError, match="cut.svm.gz"):
         read(file, n_jobs=2)
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [("a.xlsx", "CSV"), ("A.XLS", "CSV"), ("a.ods", "CSV"), ("a.npy", "savez"), ("a.pkl", "CSV")],
+)
+def test_files_of_other_programs(tmp_path: Path, name: str, told: str) -> None:
+    file = tmp_path / name
+    file.write_bytes(b"PK\x03\x04 and so on")
+    with pytest.raises(DataError, match=f"{name}: .*{told}"):
+        read(file)
+    file.write_text("a,label\n1,x\n2,y\n")
+    assert read(file, format="csv").n_rows == 2

@@ -193,3 +193,13 @@ def test_labels_on_the_command_line(tmp_path: Path, digits: Any) -> None:
     assert "have no lines to shuffle" in one_error(
         run("convert", file, tmp_path / "s.idx", "--shuffle"), 3
     )
+
+
+@pytest.mark.parametrize("how", [(), ("--stream",), ("--stream", "--classes", "0,1,2")])
+def test_pixels_are_scaled_unless_asked_not_to(digits: Any, how: tuple[str, ...]) -> None:
+    file, X, _ = digits
+    model = file.with_name("m.safetensors")
+    done("train", file, *how, "-q", "-o", model)
+    np.testing.assert_allclose(load(model)[0].factor_, 1 / X.max(axis=0))
+    done("train", file, *how, "--scale", "none", "-q", "-o", model)
+    assert not hasattr(load(model), "steps")

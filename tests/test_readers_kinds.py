@@ -3,6 +3,7 @@
 import io
 import math
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -175,6 +176,10 @@ class TestNumbers:
             ("\t", ["1 234,5", "1\u202f000"], "number:comma", [1234.5, 1000]),
             ("\t", ["1'234.5", "7"], "number:point", [1234.5, 7]),
             ("\t", ["1 234", "7"], "number:point", [1234, 7]),
+            (",", ["$1,299.00", "-$5.5", "$-2", "7"], "number:point", [1299, -5.5, -2, 7]),
+            (";", ["1.299,00 €", "5,5€", "-3 €", ""], "number:comma", [1299, 5.5, -3, math.nan]),
+            (";", ["EUR 12", "13 EUR"], "number:point", [12, 13]),
+            (",", ["45 %", "7.5%"], "number:point", [45, 7.5]),
         ],
     )
     def test_manners(
@@ -191,9 +196,80 @@ class TestNumbers:
         options = {"format": "csv", "delimiter": delimiter}
         assert kinds_of(path, **options) == {"a": kind}
         rows = read(path, **options)
-        assert rows.X.values[0].tolist() == pytest.approx(expected)
+        assert rows.X.values[0].tolist() == pytest.approx(expected, nan_ok=True)
         assert rows.X.kinds == {"a": "number"}
-        assert read(path, **rows.reading).X.values[0].tolist() == pytest.approx(expected)
+        again = read(path, **rows.reading).X.values[0].tolist()
+        assert again == pytest.approx(expected, nan_ok=True)
+
+    @pytest.mark.parametrize("chunk", [1, 4096])
+    @pytest.mark.parametrize(
+        "cells",
+        [["$5", "6", "7 €"], ["5%", "$5"], ["$5 €", "6"], ["$", "5"], ["$ $5", "6"], ["5 %%", "6"]],
+    )
+    def test_two_units_are_words(
+        self, table: Any, cells: list[str], chunk: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(_text_tables, "CHUNK_ROWS", chunk)
+        assert kinds_of(table(a=cells))["a"] in ("category", "text")
+        with pytest.raises(DataError, match="in column 'a' is not a number"):
+            read(table(a=cells), kinds={"a": "number"})
+
+    @pytest.mark.parametrize(
+        "cells",
+        [
+            ["1,5", "", "2.000,5"],
+            ["1,5", " 2,5 "],
+            ["1,5", "2\n3"],
+            ["1,5", "x"],
+            ["1.5", "", "1e999"],
+        ],
+    )
+    def test_all_cells_at_once_are_as_one_after_the_other(self, cells: list[str]) -> None:
+        fit = fit_numbers(cells)
+        each = [fit_numbers([cell]) for cell in cells if cell]
+        read_by = frozenset.intersection(*(one.manners for one in each))
+        assert fit.manners == read_by
+        assert fit.is_plain == (bool(read_by) and all(one.is_plain for one in each))
+        for manner in fit.manners:
+            numbers, wrong = to_numbers(cells, manner)
+            assert wrong is None
+            alone = [to_numbers([cell], manner)[0][0] for cell in cells]
+            np.testing.assert_array_equal(numbers, alone)
+
+    def test_two_units_are_told_in_batches(self, table: Any) -> None:
+        path = table(b=["1"] * 3, a=["$5", "6", "7 €"])
+        with pytest.raises(DataError, match="'7 €' in column 'a' is not a number") as caught:
+            list(read_batches(path, rows=2))
+        assert place(caught) == (4, 2)
+
+    @pytest.mark.parametrize(("distinct", "kind"), [(60, "drop"), (20, "category")])
+    def test_numbers_but_for_a_few_are_told(self, table: Any, distinct: int, kind: str) -> None:
+        numbers = [f"{i % distinct}.5" for i in range(60)]
+        path = table(b=["x", "y"] * 32, a=[*numbers, "-", *["-", "many", "-"]])
+        told = f"'a' is taken for .*, though {distinct} of its .* are numbers: '-' is not"
+        with pytest.warns(UserWarning, match=told) as caught:
+            assert read(path).reading["kinds"]["a"] == kind
+        assert len(caught) == 1
+        with pytest.warns(UserWarning, match=told):
+            scan(path)
+
+    def test_words_that_hold_some_numbers_are_not_told(self, table: Any) -> None:
+        path = table(
+            a=[f"{i}" for i in range(30)] + [f"x{i}" for i in range(30)], b=["1", "x"] * 30
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            read(path, kinds={"a": "category"})
+            read(path, kinds={"a": "drop"})
+            read(table(a=["1", "2", "-"]))  # too few to tell
+
+    @pytest.mark.parametrize("gap", ["", "NA", "nan", "?", "null", "n/a", "N/A", "#N/A", "<NA>"])
+    def test_missing_cells(self, table: Any, gap: str) -> None:
+        path = table(a=["1", gap, "3"], b=["x", gap, "y"])
+        assert kinds_of(path) == {"a": "number", "b": "category"}
+        numbers, words = read(path).X.values
+        assert math.isnan(numbers[1])
+        assert words.tolist() == ["x", None, "y"]
 
     def test_a_comma_that_may_be_either(self, table: Any) -> None:
         path = table("\t", "a.tsv", b=["1", "2", "3"], a=["12", "1,234", "1,500"])
@@ -342,6 +418,31 @@ class TestTexts:
             found = read(path)
             assert list(found.reading["kinds"].values()) == ["text"]
             assert set(found.y) == {"a", "b"}
+
+    def test_the_name_of_the_labels_tells_a_header(self, tmp_path: Path) -> None:
+        path = tmp_path / "tickets.tsv"
+        path.write_text("queue\tbody\n" + self.LINES)
+        for options in ({"label": "queue"}, {"label": "queue", "format": "tsv"}):
+            found = read(path, **options)
+            assert found.reading["format"] == "tsv"
+            assert found.X.names == ("body",)
+        path.write_text("queue\tbody\n" + self.LINES)
+        assert read(path, label=1, header=True).reading["format"] == "text"
+
+    def test_a_first_label_that_never_comes_again_is_told(self, tmp_path: Path) -> None:
+        path = tmp_path / "tickets.tsv"
+        path.write_text("queue\tbody\n" + self.LINES)
+        told = "tickets.tsv:1:1: no other line has the label 'queue'.*--header"
+        with pytest.warns(UserWarning, match=told):
+            assert len(read(path).X) == 31
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert len(read(path, header=True).X) == 30
+            assert len(read(path, header=False).X) == 31
+            path.write_text(self.LINES + "odd\tmany words\n")
+            assert len(read(path).X) == 31
+            path.write_text("queue\tbody\n" + self.LINES + "odd\tmany words\n")
+            assert len(read(path).X) == 32  # labels that come once are not strange here
 
     def test_a_label_like_a_header(self, tmp_path: Path) -> None:
         path = tmp_path / "a.tsv"

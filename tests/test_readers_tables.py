@@ -424,3 +424,36 @@ def test_memory_of_batches(tmp_path: Path) -> None:
         form, n_rows, taken = result.split()
         assert int(n_rows) == 21_000
         assert int(taken) < 3 << 20, form
+
+
+@pytest.mark.parametrize("name", [None, "city"])
+def test_the_index_of_pandas_names_the_rows(tmp_path: Path, name: str | None) -> None:
+    pytest.importorskip("pyarrow")
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": [1.0, 2.0, 3.0, 4.0], "kind": ["x", "y", "x", "y"]})
+    frame.index = pandas.Index([3, 0, 2, 7], name=name)
+    index = name or "__index_level_0__"
+    file = tmp_path / "frame.parquet"
+    frame.to_parquet(file)
+    table = read(file)
+    assert table.X.names == ("a",)
+    assert table.y is not None
+    assert table.y.tolist() == ["x", "y", "x", "y"]
+    assert table.reading["kinds"] == {"a": "number", index: "drop"}
+    assert scan(file).reading["kinds"] == table.reading["kinds"]
+    assert next(read_batches(file, rows=2)).X.names == ("a",)
+    assert read(file, **table.reading, extra="ignore").ignored_columns == ()
+    assert read(file, kinds={index: "number"}).X.names == ("a", index)
+    assert read(file, label=index).y.tolist() == [3, 0, 2, 7]
+
+
+def test_a_wrong_account_of_an_index_is_no_account(tmp_path: Path) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    rows = arrow.table({"a": [1.0, 2.0], "kind": ["x", "y"]})
+    accounts = (b"{", b"[]", b'{"index_columns": 3}', b'{"index_columns": [{"kind": "range"}, 5]}')
+    for account in accounts:
+        parquet.write_table(
+            rows.replace_schema_metadata({"pandas": account}), tmp_path / "a.parquet"
+        )
+        assert read(tmp_path / "a.parquet").reading["kinds"] == {"a": "number"}

@@ -41,6 +41,7 @@ TEST(table_lines, cells) {
           "g1.234[1.234]d0.123[0.123]|d1234.567[1234.567]g-12.345[-12.345]|30");
     CHECK(outcome("1.234e1, 1.234 \n", 2) == "d12.34[1.234e1]g1.234[ 1.234 ]|16");
     CHECK(outcome(",NaN\n?, null\nNA,nano\n", 2) == "m[]m[NaN]|m[?]m[ null]|m[NA]o[nano]|21");
+    CHECK(outcome("n/A,#N/A\n<na>,n\017a\n", 2) == "m[n/A]m[#N/A]|m[<na>]o[n\017a]|18");
     CHECK(outcome("inf,1e400\n1_0,0x1\n1e,--1\n", 2) ==
           "o[inf]o[1e400]|o[1_0]o[0x1]|o[1e]o[--1]|25");
 }

@@ -11,6 +11,10 @@ __all__ = ["main"]
 def main(arguments: "Sequence[str] | None" = None) -> "NoReturn":
     """Run the command line and leave with its exit code."""
     try:
+        if arguments is None:
+            from polymargin.cli._garbage import put_off_search
+
+            put_off_search()
         from polymargin.cli._app import run
     except KeyboardInterrupt:
         _leave()

@@ -9,8 +9,10 @@ import numpy as np
 
 from polymargin._sklearn import InvalidParameterError
 from polymargin.cli._exit import is_refusal
+from polymargin.cli._garbage import start_search
 from polymargin.cli._model_kind import model_kind
 from polymargin.cli._option_sets import Reading
+from polymargin.cli._output.terminal import shown_warnings
 from polymargin.errors import DataError
 from polymargin.readers import Columns, Table, read
 
@@ -23,7 +25,7 @@ _MANY = 20  # classes that are not of one row each by chance
 
 def read_rows(path: Path, reading: Reading) -> Table:
     """All rows, which need labels."""
-    with opening(path):
+    with opening(path), shown_warnings():
         table = labelled(read(path, **reading.options), path)
     check_columns(table, reading, path)
     return table
@@ -95,6 +97,7 @@ def check_classes(classes: "NDArray[Any]", path: Path, reading: dict[str, Any]) 
 @contextmanager
 def opening(path: Path) -> Iterator[None]:
     """Errors of the operating system in here concern an input file, which is no model."""
+    start_search()
     try:
         if model_kind(path) is not None:
             raise DataError("this is a model, not data", path=str(path))

@@ -29,7 +29,7 @@ def train_in_memory(
     digest = data_hash(table.X, table.y)
     steps, X = fit_features(features, table, path)
     if not quiet:
-        announce(table, X, reading.kinds)
+        announce(table, X, reading.kinds, features)
     spent = 0.0
     if checkpoint is not None:
         svm.set_params(checkpoint=Checkpoint(checkpoint, checkpoint_every))

@@ -266,8 +266,8 @@ ScaleOption = Annotated[
     Scale,
     typer.Option(
         "--scale",
-        help="Of numbers: learnt on DATA, stored in the model. auto is standard for tables, else "
-        "none.",
+        help="Of numbers: learnt on DATA, stored in the model. auto is standard for tables, maxabs "
+        "for idx images, else none.",
         rich_help_panel=_FEATURES,
     ),
 ]

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 SVM = LinearSVM | KernelSVM
 _DENSE = 0.5  # part of the entries from which sparse rows are made an array
+_LARGE = 10  # the size from which features are thought not to be scaled
 _SHOWN_COLUMNS = 8
 _SPARSE = 0.25  # part of the weights below which they are stored sparse
 
@@ -42,6 +44,13 @@ def make_steps(features: Features, X: Any) -> "list[tuple[str, Any]]":
     if features.scale not in ("none", "auto"):
         steps.append(("scaler", Scaler(features.scale)))
     return steps
+
+
+def for_format(features: Features, form: str | None) -> Features:
+    """What "auto" scales by in a file of this format: pixels reach up to 255, all in the same."""
+    if features.scale == "auto" and form == "idx":
+        return replace(features, scale="maxabs")
+    return features
 
 
 def _encoder(features: Features) -> ColumnEncoder:
@@ -76,7 +85,7 @@ def fit_features(
     """The fitted transformers, and the rows they make of a file."""
     if features.missing == "error":
         check_missing(table, path, "fill it in, or put the mean with --missing mean")
-    X, steps = table.X, make_steps(features, table.X)
+    X, steps = table.X, make_steps(for_format(features, table.reading["format"]), table.X)
     for _, step in steps:
         with concerning(path), _with_vocabulary():
             X = step.fit_transform(X)
@@ -182,10 +191,18 @@ def _listed(names: list[str]) -> str:
     return ", ".join(names[:_SHOWN_COLUMNS]) + (", …" if len(names) > _SHOWN_COLUMNS else "")
 
 
-def announce(table: Table, X: Any, asked: "Mapping[str, str]") -> None:
-    """Say what was read and made of it, where kinds of columns were not asked for."""
+def announce(table: Table, X: Any, asked: "Mapping[str, str]", features: Features) -> None:
+    """Say what was read and made of it, where kinds of columns or a scale were not asked for."""
     assert table.y is not None
     note(describe_rows(X, table.y))
+    is_as_read = not isinstance(table.X, Columns) and isinstance(X, np.ndarray)
+    if is_as_read and for_format(features, table.reading["format"]).scale == "auto":
+        largest = max(-X.min(), X.max())
+        if largest > _LARGE:
+            note(
+                f"values reach {largest:,.6g} and are not scaled; --scale standard may make "
+                "training faster and the model better"
+            )
     if isinstance(table.X, Columns):
         columns = dict(zip(table.X.names, table.X.values, strict=True))
         n_values = {

@@ -24,7 +24,7 @@ from polymargin.cli._data import (
 from polymargin.cli._option_sets import Features, Reading, Streaming
 from polymargin.cli._output.files import OutputError, writing
 from polymargin.cli._output.terminal import err, note, shown_warnings
-from polymargin.cli._recipe import SVM, describe_columns, make_steps, transform
+from polymargin.cli._recipe import SVM, describe_columns, for_format, make_steps, transform
 from polymargin.cli._trained import Trained, is_interrupted
 from polymargin.errors import DataError
 from polymargin.estimators import LinearSVM
@@ -57,6 +57,7 @@ def train_on_stream(
 ) -> Trained:
     """Read a file once or several times, a buffer at a time, and fit a machine on the way."""
     assert isinstance(svm, LinearSVM)
+    features = for_format(features, _format_of(path, reading))
     is_scaled = features.scale not in ("none", "auto")
     if _is_read_once(path) and (options.passes > 1 or options.classes is None or is_scaled):
         raise typer.BadParameter("a pipe is read but once: give --classes, one pass, no --scale")
@@ -126,7 +127,7 @@ def _outline(
                 "svmlight data needs it along with --classes", param_hint="--n-features"
             )
         return classes, reading.options | {"label_kind": label_kind_of(classes)}
-    with opening(path):
+    with opening(path), shown_warnings():
         outline = scan(path, **reading.options)
     if outline.classes is None:
         raise DataError("there are no labels", path=str(path))
@@ -165,12 +166,17 @@ def _is_read_once(path: Path) -> bool:
 
 def _needs_width(path: Path, reading: Reading) -> bool:
     """Whether the number of features would be known only at the end of the file."""
-    if reading.n_features is not None or path.is_dir():
-        return False
+    return reading.n_features is None and _format_of(path, reading) == "svmlight"
+
+
+def _format_of(path: Path, reading: Reading) -> str | None:
+    """That of the file; None for a pipe of which the user has not told it."""
     if reading.file_format is not None or _is_read_once(path):
-        return reading.file_format == "svmlight"
+        return reading.file_format
+    if path.is_dir():
+        return "folder"
     with opening(path), Source(path) as source:
-        return find_format(source) == "svmlight"
+        return find_format(source, reading.label)
 
 
 def _tables(path: Path, rows: int, how: dict[str, Any]) -> Iterator[Table]:

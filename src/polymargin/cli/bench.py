@@ -99,7 +99,7 @@ def bench(
         with concerning(test):
             X_test, y_test = transform(steps, other.X, X.dtype), other.y
     if not quiet:
-        announce(table, X, reading.kinds)
+        announce(table, X, reading.kinds, features)
     entrants = [_entrant(svm) for svm in ours] + (_peers(ours[0]) if peers else [])
     with Progress(console=err(), disable=quiet, transient=True) as progress:
         task = progress.add_task("", total=repeats * len(entrants))

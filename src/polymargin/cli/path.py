@@ -63,7 +63,7 @@ def path(
     if test is not None:
         X_test, y_test = _read_test(test, table, steps, X.dtype)
     if not quiet:
-        announce(table, X, reading.kinds)
+        announce(table, X, reading.kinds, features)
     with shown_warnings(), concerning(data):
         fitted = fit_path(
             X,

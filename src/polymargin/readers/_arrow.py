@@ -1,6 +1,7 @@
 """Parquet files, Arrow IPC files and streams (Feather)."""
 
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -131,7 +132,8 @@ class _Reader:
         self._path = path
         self._names = list(schema.names)
         check_names(self._names, options, path)
-        self._label = find_label(self._names, options, path) if self._names else None
+        self._label = self._find_label(_index_columns(schema.metadata or {}))
+        options = self._options
         features = features_among(self._names, self._label, options, path)
         if not features:
             raise DataError("there is no column besides that of the labels", path=path)
@@ -146,6 +148,17 @@ class _Reader:
         }
         self._label_kind = options.label_kind
         self._row = 0
+
+    def _find_label(self, index: set[str]) -> int | None:
+        """The column of the labels; those of a pandas index are left out unless asked for."""
+        options = self._options
+        asked = options.kinds or {}
+        unasked = [n for n in self._names if n in index and n not in (*asked, options.label)]
+        if unasked and options.extra == "error":
+            self._options = replace(options, kinds={**asked, **dict.fromkeys(unasked, "drop")})
+        candidates = [n for n in self._names if options.label is not None or n not in index]
+        label = find_label(candidates, options, self._path) if candidates else None
+        return None if label is None else self._names.index(candidates[label])
 
     def _kind(self, field: Any) -> str | None:
         """What a column holds; None for words, which show what they are."""
@@ -308,6 +321,16 @@ class _Reader:
         if self._label_kind is not None:
             reading["label_kind"] = self._label_kind
         return reading
+
+
+def _index_columns(metadata: Mapping[bytes, bytes]) -> set[str]:
+    """The columns in which pandas has stored the index of a frame, which names its rows."""
+    try:
+        told = json.loads(metadata.get(b"pandas", b"{}"))
+    except ValueError:
+        return set()
+    listed = told.get("index_columns") if isinstance(told, dict) else None
+    return {name for name in listed if isinstance(name, str)} if isinstance(listed, list) else set()
 
 
 def _is_number(types: Any, kind: Any) -> bool:

@@ -2,7 +2,8 @@
 
 Numbers are written in one of two manners: with a decimal point and perhaps commas between groups
 of three digits, as in 1,234.5, or with a decimal comma and points between groups, as in 1.234,5.
-Groups may also be separated by blanks or apostrophes.
+Groups may also be separated by blanks or apostrophes. A unit may stand beside the number, that of a
+currency or per cent, which has to be the same in all cells of a column that have one.
 """
 
 import re
@@ -18,10 +19,12 @@ __all__ = [
     "NUMBER_MANNERS",
     "Fit",
     "any_has_point",
+    "could_be_number",
     "first_present",
     "fit_numbers",
     "has_ambiguous_comma",
     "is_missing",
+    "split_unit",
     "to_numbers",
     "to_words",
 ]
@@ -29,10 +32,16 @@ __all__ = [
 NUMBER_MANNERS = ("point", "comma")
 
 _MOST_KNOWN = 1 << 16  # strings, beyond which they seem not to come again
-_MISSING = frozenset({"", "na", "nan", "?", "null"})
-_PLAIN = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_MISSING = frozenset({"", "na", "nan", "?", "null", "n/a", "#n/a", "<na>"})
+_PLAIN = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
 _BLANKS = " \u00a0\u202f'\u2019"  # between groups of digits
+_CURRENCY = "[$€£¥₹₽₩₺]|EUR|USD|GBP|CHF|JPY"
+_UNIT = re.compile(
+    rf"(?P<sign>[+-]?)(?:(?P<before>{_CURRENCY})\s*(?P<first>[^%]*)"
+    rf"|(?P<last>.*?)\s*(?P<after>%|{_CURRENCY}))"
+)
+_LONGEST_NUMBER = 64  # characters, with its unit
 
 
 def _written_with(decimal: str, group: str) -> re.Pattern[str]:
@@ -45,6 +54,10 @@ def _written_with(decimal: str, group: str) -> re.Pattern[str]:
 
 
 _WRITTEN = {"point": _written_with(".", ","), "comma": _written_with(",", ".")}
+_ALL_WRITTEN, _ALL_PLAIN = (  # all lines of a text, some of them empty
+    {manner: re.compile(rf"(?>(?:{one.pattern})?\n)*+") for manner, one in patterns.items()}
+    for patterns in (_WRITTEN, {"point": _PLAIN})
+)
 _TO_PLAIN = {
     "point": str.maketrans("", "", "," + _BLANKS),
     "comma": str.maketrans(",", ".", "." + _BLANKS),
@@ -65,7 +78,7 @@ class Fit:
     clash : int or None
         The first cell that is read, but by no manner that also reads all cells before it.
     is_plain : bool
-        Whether all cells are numbers without groups, with a decimal point if any.
+        Whether all cells are numbers without groups or units, with a decimal point if any.
     numbers : ndarray or None
         Their values where they are plain and finite and none is missing.
     """
@@ -75,11 +88,22 @@ class Fit:
     clash: int | None = None
     is_plain: bool = False
     numbers: NDArray[np.float64] | None = None
+    unit: str | None = None
 
 
 def is_missing(cell: str) -> bool:
-    """Whether the cell is empty or one of NA, nan, ?, null, in any case."""
+    """Whether the cell is empty or one of NA, N/A, #N/A, <NA>, nan, ?, null, in any case."""
     return cell.strip().lower() in _MISSING
+
+
+def split_unit(cell: str) -> tuple[str, str | None]:
+    """A number and the unit beside it, None where there is none."""
+    text = cell.strip()
+    found = _UNIT.fullmatch(text) if len(text) <= _LONGEST_NUMBER else None
+    if found is None:
+        return text, None
+    number = found["first"] or found["last"] or ""
+    return found["sign"] + number, found["before"] or found["after"]
 
 
 def fit_numbers(cells: Sequence[str]) -> Fit:
@@ -90,24 +114,49 @@ def fit_numbers(cells: Sequence[str]) -> Fit:
     simple = _all_simple(cells)
     if simple is not None:
         return Fit(_manners_of_plain(cells), is_plain=True, numbers=simple)
+    lines = _as_lines(cells)
+    at_once = frozenset(m for m, written in _ALL_WRITTEN.items() if written.fullmatch(lines))
+    if lines and at_once:
+        return Fit(at_once, is_plain=_ALL_PLAIN["point"].fullmatch(lines) is not None)
     present = [cell for cell in cells if not is_missing(cell)]
     if _all_simple(present) is not None:
         return Fit(_manners_of_plain(present), is_plain=True)
     manners = frozenset(NUMBER_MANNERS)
     clash: int | None = None
     is_plain = True
+    unit: str | None = None
     for row, cell in enumerate(cells):
-        text = cell.strip()
-        if text.lower() in _MISSING or _INFINITE.fullmatch(text):
-            continue
-        found = frozenset(m for m, written in _WRITTEN.items() if written.fullmatch(text))
+        text, own_unit = cell.strip(), None
+        found = _manners_of(text)
         if not found:
+            if text.lower() in _MISSING or _INFINITE.fullmatch(text):
+                continue
+            text, own_unit = split_unit(text)
+            found = _manners_of(text)
+        if not found or (own_unit is not None and own_unit != (unit := unit or own_unit)):
             return Fit(frozenset(), row)
-        is_plain = is_plain and _PLAIN.fullmatch(text) is not None
+        is_plain = is_plain and own_unit is None and _PLAIN.fullmatch(text) is not None
         if clash is None and not manners & found:
             clash = row
         manners &= found
-    return Fit(manners, None, clash, is_plain)
+    return Fit(manners, None, clash, is_plain, unit=unit)
+
+
+def could_be_number(word: str) -> bool:
+    """Whether a word that is not empty is a number in one of the manners."""
+    if not (word[0].isdigit() or word[-1].isdigit()):
+        return False
+    return bool(_manners_of(word) or _manners_of(split_unit(word)[0]))
+
+
+def _as_lines(cells: Sequence[str]) -> str:
+    """One cell a line, to look at all of them at once; nothing where a cell has lines itself."""
+    lines = "\n".join(cells) + "\n"
+    return lines if lines.count("\n") == len(cells) else ""
+
+
+def _manners_of(text: str) -> frozenset[str]:
+    return frozenset(m for m, written in _WRITTEN.items() if written.fullmatch(text))
 
 
 def _manners_of_plain(cells: Sequence[str]) -> frozenset[str]:
@@ -136,7 +185,7 @@ def any_has_point(cells: Sequence[str]) -> bool:
 
 def has_ambiguous_comma(cell: str) -> bool:
     """Whether the comma may stand before a fraction as well as before a group, as in 1,234."""
-    return _ONE_COMMA.fullmatch(cell.strip()) is not None
+    return _ONE_COMMA.fullmatch(split_unit(cell)[0]) is not None
 
 
 def to_numbers(
@@ -155,16 +204,24 @@ def to_numbers(
     simple = _all_simple(cells) if manner == "point" else None
     if simple is not None:
         return simple, None
-    numbers = np.full(len(cells), np.nan)
     written, to_plain = _WRITTEN[manner], _TO_PLAIN[manner]
+    lines = _as_lines(cells)
+    if lines and _ALL_WRITTEN[manner].fullmatch(lines):
+        plain = lines.translate(to_plain).split("\n")[:-1]
+        return np.array([float(text) if text else np.nan for text in plain]), None
+    numbers = np.full(len(cells), np.nan)
     for row, cell in enumerate(cells):
         text = cell.strip()
-        if written.fullmatch(text):
-            numbers[row] = float(text.translate(to_plain))
-        elif _INFINITE.fullmatch(text):
-            numbers[row] = np.inf
-        elif text.lower() not in _MISSING:
-            return numbers, row
+        if not written.fullmatch(text):
+            if text.lower() in _MISSING:
+                continue
+            if _INFINITE.fullmatch(text):
+                numbers[row] = np.inf
+                continue
+            text, _ = split_unit(text)
+            if not written.fullmatch(text):
+                return numbers, row
+        numbers[row] = float(text.translate(to_plain))
     return numbers, None
 
 

@@ -135,15 +135,40 @@ def _shown(name: str) -> str:
 def _content(file: str) -> str:
     if Path(file).stat().st_size == 0:
         return ""
+    with Source(file) as source:
+        text = _text_at_once(source)
+        if text is None:
+            source.rewind()
+            text = _text_by_lines(source)
+    return text
+
+
+def _text_at_once(source: Source) -> str | None:
+    """The whole text; None where something is wrong with it, or it is long."""
+    blocks: list[bytes] = []
+    size = 0
+    for block in source.blocks():
+        blocks.append(block)
+        size += len(block)
+        if size > LONGEST_TEXT:
+            return None
+    try:
+        text = b"".join(blocks).decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    return None if "\0" in text else text
+
+
+def _text_by_lines(source: Source) -> str:
+    """The same, with the place of what is wrong."""
     lines: list[str] = []
     size = 0
-    with Source(file) as source:
-        for line in source.text_lines():
-            lines.append(line)
-            size += len(line)
-            if size > LONGEST_TEXT:
-                raise DataError(
-                    f"the text is longer than {LONGEST_TEXT} characters; is this one text?",
-                    path=file,
-                )
+    for line in source.text_lines():
+        lines.append(line)
+        size += len(line)
+        if size > LONGEST_TEXT:
+            raise DataError(
+                f"the text is longer than {LONGEST_TEXT} characters; is this one text?",
+                path=source.path,
+            )
     return "".join(lines)

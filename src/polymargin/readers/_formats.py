@@ -30,6 +30,16 @@ _ENDINGS = {
     ".idx": "idx",
     "idx3-ubyte": "idx",
 }
+_SPREADSHEET = "this is a spreadsheet; save it as CSV, with the encoding UTF-8, and bring that"
+_PICKLE = "a pickle may run any program and is not read; write the data as Parquet, CSV or NPZ"
+_FOREIGN = {  # what people bring, and what to do with it
+    ".xlsx": _SPREADSHEET,
+    ".xls": _SPREADSHEET,
+    ".ods": _SPREADSHEET,
+    ".npy": "this is a single array; write rows and labels to one file, np.savez(file, X=X, y=y)",
+    ".pkl": _PICKLE,
+    ".pickle": _PICKLE,
+}
 _PACKED_ENDINGS = (".gz", ".bz2", ".xz", ".zst")
 _MAGICS = {b"PK\x03\x04": "npz", b"PAR1": "parquet", b"ARROW1": "arrow"}
 
@@ -41,18 +51,23 @@ _OBJECT = re.compile(rb'\s*\{\s*["}]')
 _IS_NUMBER = re.compile(_NUMBER)
 
 
-def find_format(source: Source) -> str:
+def find_format(source: Source, label: str | int | None = None) -> str:
     """The format of a file: a member of `FORMATS`.
 
     A name that ends in ``.tsv`` stands for texts with labels if the file looks like that: see
-    `looks_like_texts`.
+    `looks_like_texts`. `label` is the column of the labels, if it was named.
     """
     by_name = format_by_name(source.path)
-    if by_name == "tsv" and looks_like_texts(source.sample()):
+    if by_name == "tsv" and looks_like_texts(source.sample(), label):
         return "text"
     if by_name is not None:
         return by_name
-    found = _by_content(source)
+    foreign = next(
+        (what for end, what in _FOREIGN.items() if source.path.lower().endswith(end)), None
+    )
+    if foreign is not None:
+        raise DataError(foreign, path=source.name)
+    found = _by_content(source, label)
     if found is None:
         raise DataError(
             "the format cannot be told from the name or the content of the file; "
@@ -73,7 +88,7 @@ def format_by_name(path: str) -> str | None:
     return None
 
 
-def _by_content(source: Source) -> str | None:
+def _by_content(source: Source, label: str | int | None) -> str | None:
     if is_idx(source.head):
         return "idx"
     for magic, found in _MAGICS.items():
@@ -86,7 +101,7 @@ def _by_content(source: Source) -> str | None:
     rows = [row for row in rows[:20] if not _LABEL_ALONE.fullmatch(row)]
     if rows and all(map(_SVMLIGHT.fullmatch, rows)):
         return "svmlight"
-    if looks_like_texts(lines):
+    if looks_like_texts(lines, label):
         return "text"
     for delimiter, found in ((b"\t", "tsv"), (b",", "csv"), (b";", "csv")):
         counts = {line.count(delimiter) for line in lines[:20]}
@@ -95,19 +110,20 @@ def _by_content(source: Source) -> str | None:
     return None
 
 
-def looks_like_texts(lines: list[bytes]) -> bool:
+def looks_like_texts(lines: list[bytes], label: str | int | None = None) -> bool:
     """Whether these first lines of a file are ``label<TAB>text``, perhaps below a header.
 
     They are if each has exactly one tab, the second cells are not all numbers, and the first line
-    is no header of another table: that of a table has one of "label", "class", "target", "y" or a
-    name of texts in one of its cells, and the same cell in no other line.
+    is no header of another table: that of a table has `label`, one of "label", "class", "target",
+    "y" or a name of texts in one of its cells, and the same cell in no other line.
     """
     lines = [line for line in lines if line.strip()]
     rows = [line.split(b"\t") for line in lines]
     if not rows or any(len(row) != 2 for row in rows):
         return False
     below = rows[1:] if is_header_of_texts(lines[0]) else rows
-    if below is rows and _is_other_header(rows):
+    names = (*LABEL_NAMES, *TEXT_NAMES, *([label.lower()] if isinstance(label, str) else []))
+    if below is rows and _is_other_header(rows, {name.encode() for name in names}):
         return False
     return bool(below) and not all(_IS_NUMBER.fullmatch(row[1].strip()) for row in below)
 
@@ -118,8 +134,7 @@ def is_header_of_texts(line: bytes) -> bool:
     return len(cells) == 2 and cells[0] in LABEL_NAMES and cells[1] in TEXT_NAMES
 
 
-def _is_other_header(rows: list[list[bytes]]) -> bool:
-    names = {name.encode() for name in (*LABEL_NAMES, *TEXT_NAMES)}
+def _is_other_header(rows: list[list[bytes]], names: set[bytes]) -> bool:
     first = [cell.strip().lower() for cell in rows[0]]
     others = [[cell.strip().lower() for cell in row] for row in rows[1:]]
     return any(

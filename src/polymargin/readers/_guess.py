@@ -16,6 +16,7 @@ from polymargin.readers._cells import (
     fit_numbers,
     has_ambiguous_comma,
     is_missing,
+    split_unit,
     to_numbers,
     to_words,
 )
@@ -117,6 +118,7 @@ class Column:
         # How all of them can be read; None for all manners of the family.
         self._manners = {manner} if manner and self._family is None else None
         self._is_plain = True
+        self._unit: str | None = None  # beside all numbers so far that have one
         self._mixed: DataError | None = None  # numbers, or dates, that no manner reads together
         self._unclear: DataError | None = None  # a comma between digits that may be of either
         if before is not None:
@@ -192,7 +194,12 @@ class Column:
         if "words" in (look.family, expected) or look.family != expected:
             self._family, self._mixed = "words", None
             return look.first_other.get(expected)
+        if look.fit.unit is not None and look.fit.unit != (self._unit or look.fit.unit):
+            self._family, self._mixed = "words", None
+            units = enumerate(split_unit(cell)[1] for cell in cells)
+            return next(row for row, unit in units if unit not in (None, self._unit))
         self._family = expected
+        self._unit = self._unit or look.fit.unit
         self._is_plain = self._is_plain and look.fit.is_plain
         before = set(_MANNERS[expected]) if self._manners is None else self._manners
         self._manners = before & look.fit.manners
@@ -236,6 +243,18 @@ class Column:
             return self.facts.kind_of_words()
         is_default = self._family is None or (family == "number" and self._is_plain)
         return family if is_default else f"{family}:{manner}"
+
+    def slip(self) -> str | None:
+        """What its user may want to know of a column that might have been one of numbers."""
+        if self._asked is not None or self._family != "words":
+            return None
+        found, kind = self.facts.slip(), self.facts.kind_of_words()
+        what = {"drop": "names of the rows and left out", "category": "a category"}.get(kind, kind)
+        return found and (
+            f"column {self.name!r} is taken for {what}, though {found}; where that stands for a "
+            "missing number, leave the cell empty; else say what the column holds (kinds=, "
+            "--column NAME=KIND)"
+        )
 
     def _is_left_out(self, is_whole: bool) -> bool:
         if self._family == "number":

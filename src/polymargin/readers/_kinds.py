@@ -19,6 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polymargin.readers._cells import could_be_number
+
 __all__ = ["KINDS", "Facts", "base_kind", "check_kind", "has_id_name"]
 
 _MANNERS = {
@@ -70,6 +72,8 @@ class Facts:
         self._n_rows = 0
         self._n_values = 0
         self._n_several = 0  # distinct values of several words
+        self._n_numbers = 0  # distinct words that could be numbers
+        self._no_number: str | None = None  # the first word that could not
         self._distinct: set[float] = set()  # numbers, or hashes of words, which may be long
         self._may_be_id = has_id_name(column)
 
@@ -98,11 +102,25 @@ class Facts:
         if digest not in self._distinct:
             self._distinct.add(digest)
             self._n_several += _has_several_words(word)
+            if could_be_number(word):
+                self._n_numbers += 1
+            else:
+                self._no_number = self._no_number or word
 
     @property
     def is_empty(self) -> bool:
         """Whether no cell has a value, among all rows if these are few enough; rule 6."""
         return self._n_values == 0 and self._n_rows < FACT_ROWS
+
+    def slip(self) -> str | None:
+        """What is strange about words nearly all of which could be numbers."""
+        n_distinct = len(self._distinct)
+        if self._n_numbers < max(_FEWEST, _NEARLY_ALL * n_distinct) or self._no_number is None:
+            return None
+        return (
+            f"{self._n_numbers:,} of its {n_distinct:,} values are numbers: "
+            f"{self._no_number[:40]!r} is not"
+        )
 
     def kind_of_words(self) -> str:
         """Kind "text", "drop" or "category": rules 2, 3 and 4."""

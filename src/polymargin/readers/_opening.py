@@ -23,7 +23,7 @@ def open_data(
         yield Folder(path), "folder", options
         return
     with Source(path, options.n_threads) as source:
-        form = options.format or find_format(source)
+        form = options.format or find_format(source, options.label)
         if form == "idx":
             options = with_labels_beside(source, options)
         yield source, form, options

@@ -1,5 +1,6 @@
 """Tables in text files: CSV, TSV, JSON lines."""
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -178,6 +179,8 @@ class _Reader:
     def kinds(self, is_whole: bool) -> dict[str, str]:
         """What each column holds by the rows so far, which may be all."""
         kinds = {column.name: column.kind(is_whole) for column in self.columns.values()}
+        for slip in filter(None, (column.slip() for column in self.columns.values())):
+            warnings.warn(f"{self._source.name}: {slip}", stacklevel=5)
         check_some_left(kinds, self._source.name)
         return kinds
 

@@ -1,6 +1,8 @@
 """Texts, one on each line, with labels or without: ``label<TAB>text`` or ``text``."""
 
 import re
+import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -41,6 +43,8 @@ def text_batches(source: Source, rows: int | None, options: Options) -> Iterator
             yield table
             batch = _Batch()
         batch.add(number, label, text)
+    if rows is None and options.header == "auto":
+        batch.tell_header(lines.error)
     if batch.texts:
         yield batch.to_table(kind, lines.error)
 
@@ -112,6 +116,17 @@ class _Batch:
         self._lines.append(number)
         if label is not None:
             self._labels.add(label)
+
+    def tell_header(self, error: Callable[[int, str], DataError]) -> None:
+        """Warn of a first line that stands out: it may name the columns."""
+        counts = Counter(self._labels.texts)
+        once = [label for label, count in counts.items() if count == 1]
+        if len(counts) > 2 and once == self._labels.texts[:1]:
+            message = (
+                f"no other line has the label {once[0][:40]!r}; where this line names the columns, "
+                "say so (header=True, --header)"
+            )
+            warnings.warn(str(error(self._lines[0], message)), stacklevel=5)
 
     def to_table(self, kind: str | None, error: Callable[[int, str], DataError]) -> Table:
         reading: dict[str, Any] = {"format": "text"}

@@ -16,7 +16,7 @@ namespace polymargin::text {
 
 // What a cell is. The largest of a column tells how all of it can be read.
 enum class CellClass : std::uint8_t {
-    missing,  // empty, or one of NA, nan, ?, null, in any case
+    missing,  // empty, or one of NA, N/A, #N/A, <NA>, nan, ?, null, in any case
     whole,    // a number without a point
     grouped,  // one whose point may also stand before a group of three digits, as in 1.234
     decimal,  // one whose point stands before decimals
@@ -142,12 +142,16 @@ private:
     static bool is_missing(const char* first, const char* last) {
         const std::string_view text(first, static_cast<std::size_t>(last - first));
         if (text.empty() || text == "?") return true;
-        const auto is_word = [&](std::string_view word) {
-            return std::equal(text.begin(), text.end(), word.begin(), word.end(),
-                              [](char a, char b) { return (a | 0x20) == b; });
+        const auto is_letter = [](char a, char b) {
+            return a == b || ('a' <= b && b <= 'z' && (a | 0x20) == b);
         };
-        return is_word("na") || is_word("nan") || is_word("null");
+        return std::ranges::any_of(missing_words, [&](std::string_view word) {
+            return std::ranges::equal(text, word, is_letter);
+        });
     }
+
+    static constexpr std::array<std::string_view, 6> missing_words = {"na",  "nan",  "null",
+                                                                      "n/a", "#n/a", "<na>"};
 
     std::string_view text_;
     char delimiter_;
