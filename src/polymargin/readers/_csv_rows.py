@@ -16,10 +16,10 @@ from polymargin.readers._line_blocks import LineBlocks
 from polymargin.readers._options import Options
 from polymargin.readers._parser import cut_lines
 from polymargin.readers._source import Source
+from polymargin.readers._tab_rows import LONE_RETURN, LONG_CELL, LONGEST_CELL, RowError, TabRows
 
 __all__ = ["CsvRows"]
 
-LONGEST_CELL = 1 << 24  # characters
 _DELIMITERS = (",", ";", "\t")
 _CERTAIN_DELIMITERS = (*_DELIMITERS, "|")  # which are no part of a number
 _ROWS_IN_DOUBT = 256  # that are read one by one before the next try to cut many
@@ -34,10 +34,15 @@ class CsvRows:
         self._must_look_like_one = options.header == "auto"
         self.delimiter = options.delimiter or self._find_delimiter()
         self._blocks = LineBlocks(source)
-        self._csv = csv.reader(self._blocks.lines(), delimiter=self.delimiter, strict=True)
+        self._tab_rows = TabRows(self._blocks) if self.delimiter == "\t" else None
+        self._rows: Iterator[list[str]] = self._tab_rows or csv.reader(
+            self._blocks.lines(), delimiter=self.delimiter, strict=True
+        )
         self.names: list[str] = []
         self._first: list[tuple[int, list[str]]] = []  # a row, where it does not name the columns
         self.names = self._read_names()
+        if self._tab_rows is not None:
+            self._tab_rows.width = len(self.names)
         self._may_cut = self.delimiter in _CERTAIN_DELIMITERS and len(self.names) > 1
 
     def error(self, line: int, message: str, column: int | None = None) -> DataError:
@@ -126,7 +131,7 @@ class CsvRows:
         try:
             while len(found) < rows:
                 line = self._blocks.n_lines + 1
-                cells = next(self._csv, None)
+                cells = next(self._rows, None)
                 if cells is None:
                     break
                 if len(cells) > 1 or (cells and cells[0].strip()):
@@ -134,6 +139,8 @@ class CsvRows:
                     found.append((line, cells))
         except csv.Error as error:
             return found, self.error(line, _explain(error))
+        except RowError as error:
+            return found, self.error(line, str(error))
         except (DataError, OSError) as error:
             return found, error
         finally:
@@ -179,12 +186,13 @@ def _count_cells(line: str, delimiter: str) -> int:
 def _explain(error: csv.Error) -> str:
     text = str(error)
     if "field limit" in text or "unexpected end of data" in text:
-        return (
-            f"a cell is longer than {LONGEST_CELL} characters or its quote is never "
-            "closed; close it"
-        )
+        return LONG_CELL.format(LONGEST_CELL)
     if "expected after" in text:
-        return "text after a closing quote; write a quote inside a cell as two quotes"
+        return (
+            "text after a closing quote; enclose a cell that has quotes in quotes, and double "
+            'those inside: """fly"" in italian"; cells that are separated by tabs may have them '
+            "as they are"
+        )
     if "new-line character" in text:
-        return "a carriage return without a line feed; end lines with a line feed"
+        return LONE_RETURN
     return text

@@ -47,5 +47,15 @@ class LineBlocks:
         self.n_lines += n_lines
         self._rest.seek(n_bytes)
 
+    def put_back(self, lines: list[str]) -> None:
+        """Take back the lines that have left last, one by one."""
+        content = "".join(lines).encode()
+        self.n_lines -= len(lines)
+        place = self._rest.tell() - len(content)
+        if place >= 0:
+            self._rest.seek(place)
+        else:
+            self._rest = io.BytesIO(content + self._rest.read())
+
     def _take(self) -> bytes:
         return self._rest.read() or next(self._blocks, b"")
