@@ -82,6 +82,27 @@ def test_shuffle_keeps_cells_with_line_ends_whole(tmp_path: Path) -> None:
     assert found != cells
 
 
+@pytest.mark.parametrize(("name", "mark"), [("a.csv", ";"), ("a.tsv", "\t")])
+def test_shuffle_keeps_what_tells_the_delimiter(tmp_path: Path, name: str, mark: str) -> None:
+    source, target = tmp_path / name, tmp_path / f"b{name}"
+    rows = [f'"{i}\nb";c;x' for i in range(30)]
+    source.write_text("\n".join(["sep=;", "a;b;label", *rows]).replace(";", mark))
+    assert "30 rows" in done("convert", source, target, "--shuffle").err
+    text = target.read_text().replace(mark, ";")
+    assert text.startswith("sep=;\na;b;label\n")
+    assert all(row in text for row in rows)
+
+
+def test_shuffle_keeps_rows_apart_whose_quotes_are_plain(tmp_path: Path) -> None:
+    source, target = tmp_path / "a.tsv", tmp_path / "b.tsv"
+    rows = [f'"open {i}\t{i}\tx' for i in range(30)] + ['"two\nlines"\t5\ty']
+    source.write_text("\n".join(["a\tb\tlabel", *rows]))
+    assert "31 rows" in done("convert", source, target, "--shuffle").err
+    text = target.read_text()
+    assert sorted(text.splitlines()) == sorted(source.read_text().splitlines())
+    assert rows[-1] in text
+
+
 def test_shuffle_of_texts_has_no_header(tmp_path: Path) -> None:
     source, target = tmp_path / "a.tsv", tmp_path / "b.tsv.xz"
     source.write_text("".join(f"{i % 2}\tword number{i}\n" for i in range(40)))

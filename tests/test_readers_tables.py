@@ -457,3 +457,46 @@ def test_a_wrong_account_of_an_index_is_no_account(tmp_path: Path) -> None:
             rows.replace_schema_metadata({"pandas": account}), tmp_path / "a.parquet"
         )
         assert read(tmp_path / "a.parquet").reading["kinds"] == {"a": "number"}
+
+
+class TestSeparatorLine:
+    """What spreadsheets write before the header."""
+
+    @pytest.mark.parametrize(
+        ("first", "delimiter"),
+        [
+            ("sep=;", ";"),
+            ("SEP=,", ","),
+            ('"sep=|"', "|"),
+            ("sep=\t", "\t"),
+            ("\ufeffsep=;\r", ";"),
+        ],
+    )
+    @pytest.mark.parametrize("name", ["a.csv", "a.txt"])
+    def test_tells_the_delimiter(self, write: Any, first: str, delimiter: str, name: str) -> None:
+        # The header alone would tell a comma.
+        text = 'a,1,2;"b, c";label\n1;2;x\n3;4;y\n'.replace(";", delimiter)
+        if delimiter == ",":
+            text = text.replace("a,1,2", '"a,1,2"')
+        table = read(write(f"{first}\n{text}", name))
+        assert cells(table) == {"a,1,2": [1.0, 3.0], "b, c": [2.0, 4.0]}
+        assert table.lines is not None
+        assert table.lines.tolist() == [3, 4]
+        assert table.reading["delimiter"] == delimiter
+        assert scan(write(f"{first}\n{text}", name)).n_rows == 2
+
+    def test_is_left_out_where_the_delimiter_is_named(self, write: Any) -> None:
+        file = write("sep=;\na|label\n1|x\n2|y\n")
+        assert cells(read(file, delimiter="|")) == {"a": [1.0, 2.0]}
+        assert cells(read(write("sep=\t\na\tlabel\n1\tx\n2\ty\n", "a.tsv"))) == {"a": [1.0, 2.0]}
+        without = read(write("sep=;\n1;x\n2;y\n"), header=False)
+        assert cells(without) == {"1": [1.0, 2.0]}
+
+    def test_errors_count_it(self, write: Any) -> None:
+        with pytest.raises(DataError, match="table.csv:4: 1 cell where"):
+            read(write("sep=;\na;label\n1;x\n2\n"))
+        with pytest.raises(DataError, match="table.csv: the file has no rows"):
+            read(write("sep=;\n"))
+
+    def test_is_data_in_any_other_form(self, write: Any) -> None:
+        assert cells(read(write("sep=;,label\n1,x\n2,y\n"))) == {"sep=;": [1.0, 2.0]}

@@ -56,11 +56,17 @@ class OpenModel:
         return self.svm.calibrator_.probabilities(scores).astype(scores.dtype, copy=False)
 
 
-def open_model(path: Path, jobs: int | None = None, file_format: str | None = None) -> OpenModel:
+def open_model(
+    path: Path,
+    jobs: int | None = None,
+    file_format: str | None = None,
+    encoding: str = "utf-8",
+) -> OpenModel:
     """Load a model; data files are read as its training file was, unless a format is named."""
     with opening_model(path):
         model, info = load_with_info(path)
     steps, svm = take_apart(model)
     if jobs is not None:
         svm.set_params(n_jobs=jobs)
-    return OpenModel(info, model, steps, svm, format_of_model(svm, info, steps, file_format))
+    files = format_of_model(svm, info, steps, file_format, encoding)
+    return OpenModel(info, model, steps, svm, files)

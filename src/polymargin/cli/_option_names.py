@@ -9,6 +9,7 @@ _OPTIONS = {
     "class_weight": "--balanced",
     "cv": "--folds",
     "delimiter": "--delimiter",
+    "encoding": "--encoding",
     "fit_intercept": "--intercept",
     "format": "--format",
     "groups": "--groups",

@@ -22,6 +22,7 @@ class Reading:
     label_kind: o.LabelKindOption = None
     header: o.HeaderOption = None
     delimiter: o.DelimiterOption = None
+    encoding: o.EncodingOption = "utf-8"
     column: o.ColumnOption = None
     n_features: o.NFeaturesOption = None
     zero_based: o.ZeroBasedOption = None
@@ -45,6 +46,7 @@ class Reading:
             "label_kind": self.label_kind,
             "header": "auto" if self.header is None else self.header,
             "delimiter": self.delimiter,
+            "encoding": self.encoding,
             "kinds": self.kinds or None,
             "n_features": self.n_features,
             "zero_based": "auto" if self.zero_based is None else self.zero_based,

@@ -108,6 +108,15 @@ DelimiterOption = Annotated[
     str | None,
     typer.Option("--delimiter", metavar="CHAR", help="Of CSV.", rich_help_panel=_DATA),
 ]
+EncodingOption = Annotated[
+    str,
+    typer.Option(
+        "--encoding",
+        metavar="NAME",
+        help="Of text files, such as windows-1252; a byte order mark counts more.",
+        rich_help_panel=_DATA,
+    ),
+]
 ColumnOption = Annotated[
     list[str] | None,
     typer.Option(

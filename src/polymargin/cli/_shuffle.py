@@ -4,78 +4,88 @@ Each row goes to one of many piles at random; the piles, each small enough for m
 and written one after the other. Every order is equally likely.
 """
 
+import struct
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
+from itertools import islice
 from pathlib import Path
 from typing import IO
 
 import numpy as np
 
 from polymargin.cli._data import concerning, labelled, opening
+from polymargin.cli._option_sets import Reading
 from polymargin.cli._output.data import text_lines
 from polymargin.cli._output.files import packed_output, writing
 from polymargin.errors import DataError
-from polymargin.readers import Source, find_format, is_header_of_texts, read_batches
+from polymargin.readers import (
+    Source,
+    find_format,
+    is_header_of_texts,
+    read_batches,
+    tab_records,
+    told_delimiter,
+)
 
 _PILES = 256
-_TABLES = ("csv", "tsv")
 _BINARY = ("npz", "parquet", "arrow", "idx")
 _BUFFER = 2**16  # draws at a time
+_LENGTH = struct.Struct("<Q")  # of a row, before it in its pile
 
 
-def shuffle_lines(source: Path, target: Path, seed: int, file_format: str | None = None) -> int:
+def shuffle_lines(source: Path, target: Path, seed: int, reading: Reading) -> int:
     """Write the rows of `source` to `target` in random order; how many there were.
 
-    A header stays the first line. A folder of texts becomes lines of label, tab and text.
+    A header stays the first line. A folder of texts becomes lines of label, tab and text. What is
+    written is UTF-8.
     """
     random = np.random.default_rng(seed)
     if source.is_dir():
-        return _shuffle(_folder_lines(source), target, random, has_header=False, are_records=False)
-    with opening(source), Source(source) as opened:
-        found = str(file_format or find_format(opened))
+        return _shuffle(_folder_lines(source, reading.encoding), target, random, n_kept=0)
+    with opening(source), Source(source, encoding=reading.encoding) as opened:
+        found = str(reading.file_format or find_format(opened))
         if found in _BINARY:
             raise DataError(f"{found} files have no lines to shuffle", path=str(source))
-        is_table = found in _TABLES
         first = next((line for line in opened.sample() if line.strip()), b"")
-        has_header = is_table or (found == "text" and is_header_of_texts(first))
-        rows = _records(opened.lines()) if is_table else opened.lines()
-        return _shuffle(rows, target, random, has_header, is_table)
+        has_header = found in ("csv", "tsv") or (found == "text" and is_header_of_texts(first))
+        if found == "tsv":
+            rows = tab_records(opened.line_blocks())
+        else:
+            rows = _records(opened.lines()) if found == "csv" else opened.lines()
+        is_told = found in ("csv", "tsv") and told_delimiter(opened.first_line) is not None
+        return _shuffle(rows, target, random, n_kept=has_header + is_told)
 
 
-def _folder_lines(folder: Path) -> Iterator[bytes]:
+def _folder_lines(folder: Path, encoding: str) -> Iterator[bytes]:
     with opening(folder), concerning(folder):
-        for table in read_batches(folder):
+        for table in read_batches(folder, encoding=encoding):
             y = labelled(table, folder).y
             assert y is not None
             yield from text_lines(table.X, y)
 
 
-def _shuffle(
-    rows: Iterator[bytes],
-    target: Path,
-    random: np.random.Generator,
-    has_header: bool,
-    are_records: bool,
-) -> int:
+def _shuffle(rows: Iterator[bytes], target: Path, random: np.random.Generator, n_kept: int) -> int:
+    """Write all rows but the first ones, which stay where they are; how many were moved."""
     n_rows = 0
-    header = next((row for row in rows if row.strip()), b"") if has_header else b""
+    header = b"".join(islice((row for row in rows if row.strip()), n_kept))
     with ExitStack() as stack:
         stack.enter_context(writing(target))
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=target.resolve().parent)))
         piles = [stack.enter_context((folder / str(pile)).open("w+b")) for pile in range(_PILES)]
         for drawn, row in zip(_draws(random), rows, strict=False):
-            piles[drawn].write(row if row.endswith(b"\n") else row + b"\n")
+            ended = row if row.endswith(b"\n") else row + b"\n"
+            piles[drawn].write(_LENGTH.pack(len(ended)) + ended)
             n_rows += 1
         out = stack.enter_context(packed_output(target))
         out.write(header)
         for pile in piles:
-            _write_shuffled(pile, out, random, are_records)
+            _write_shuffled(pile, out, random)
     return n_rows
 
 
 def _records(lines: Iterator[bytes]) -> Iterator[bytes]:
-    """Rows of a table, whose quoted cells may hold line ends; it splits no pair of quotes."""
+    """Rows of CSV, whose quoted cells may hold line ends; it splits no pair of quotes."""
     parts: list[bytes] = []
     n_quotes = 0
     for line in lines:
@@ -93,10 +103,10 @@ def _draws(random: np.random.Generator) -> Iterator[int]:
         yield from random.integers(_PILES, size=_BUFFER).tolist()
 
 
-def _write_shuffled(
-    pile: IO[bytes], out: IO[bytes], random: np.random.Generator, are_records: bool
-) -> None:
+def _write_shuffled(pile: IO[bytes], out: IO[bytes], random: np.random.Generator) -> None:
     pile.seek(0)
-    rows = list(_records(iter(pile))) if are_records else pile.readlines()
+    rows = []
+    while length := pile.read(_LENGTH.size):
+        rows.append(pile.read(*_LENGTH.unpack(length)))
     for i in random.permutation(len(rows)).tolist():
         out.write(rows[i])

@@ -175,7 +175,7 @@ def _format_of(path: Path, reading: Reading) -> str | None:
         return reading.file_format
     if path.is_dir():
         return "folder"
-    with opening(path), Source(path) as source:
+    with opening(path), Source(path, encoding=reading.encoding) as source:
         return find_format(source, reading.label)
 
 

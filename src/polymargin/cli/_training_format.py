@@ -29,11 +29,13 @@ class TrainingFormat:
     """How the training file was read, and so are others.
 
     `options` are those of the training file; `file_format` is what the user named, if anything.
-    `of_model` tells that a model knows them, and that the training file was not just read.
+    `encoding` is that of the files to read, whatever that of the training file was. `of_model`
+    tells that a model knows them, and that the training file was not just read.
     """
 
     options: dict[str, Any]
     file_format: str | None = None
+    encoding: str = "utf-8"
     of_model: bool = True
 
     def read(self, path: Path, jobs: int = 1, labels: Path | None = None) -> Table:
@@ -56,7 +58,7 @@ class TrainingFormat:
         self._tell_ignored(ignored, columns)
 
     def _options(self, path: Path) -> dict[str, Any]:
-        return {**self._in_format(path), "extra": "ignore"}
+        return {**self._in_format(path), "extra": "ignore", "encoding": self.encoding}
 
     def _in_format(self, path: Path) -> dict[str, Any]:
         """The options for the format of this file, by its name where the user has named none."""
@@ -98,11 +100,16 @@ def format_of_table(table: Table) -> TrainingFormat:
     options = dict(table.reading)
     if not isinstance(table.X, Columns | list):
         options["n_features"] = table.X.shape[1]
-    return TrainingFormat(options, of_model=False)
+    encoding = options.get("encoding", "utf-8")
+    return TrainingFormat(options, encoding=encoding, of_model=False)
 
 
 def format_of_model(
-    model: Any, info: ModelInfo, steps: list[tuple[str, Any]], file_format: str | None
+    model: Any,
+    info: ModelInfo,
+    steps: list[tuple[str, Any]],
+    file_format: str | None,
+    encoding: str,
 ) -> TrainingFormat:
     """That of the training file of a model."""
     options: dict[str, Any] = dict(info.reading or {})
@@ -113,4 +120,4 @@ def format_of_model(
         options["kinds"] = left_out | kinds
     elif not steps or not hasattr(steps[0][1], "analyzer"):
         options["n_features"] = (steps[0][1] if steps else model).n_features_in_
-    return TrainingFormat(options, file_format)
+    return TrainingFormat(options, file_format, encoding)

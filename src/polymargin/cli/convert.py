@@ -74,7 +74,7 @@ def convert(
             raise typer.BadParameter(
                 "--shuffle keeps the format; convert in two steps", param_hint="--to"
             )
-        n_lines = shuffle_lines(source, target, seed, reading.file_format)
+        n_lines = shuffle_lines(source, target, seed, reading)
         note(f"{counted(n_lines, 'row')} in {target}")
         return
     wanted = to or _SUFFIXES.get(without_packing(target).suffix)

@@ -70,6 +70,7 @@ def inspect(
     ] = False,
     labels: o.LabelsOption = None,
     file_format: o.FormatOption = None,
+    encoding: o.EncodingOption = "utf-8",
     jobs: o.JobsOption = 1,
     json: o.JsonOption = False,
 ) -> None:
@@ -82,7 +83,7 @@ def inspect(
     from polymargin import inspect as inspection
     from polymargin.cli._models import open_model
 
-    opened = open_model(model, jobs, file_format)
+    opened = open_model(model, jobs, file_format, encoding)
     if not opened.info.has_duals:
         raise ModelFileError(
             f"{model} holds no dual variables; train with --duals (a stream has none)"

@@ -53,6 +53,7 @@ def predict(
         typer.Option("--table", help="Form of --scores and --probabilities; json is one a line."),
     ] = "tsv",
     file_format: o.FormatOption = None,
+    encoding: o.EncodingOption = "utf-8",
     jobs: o.JobsOption = 1,
     quiet: o.QuietOption = False,
 ) -> None:
@@ -69,7 +70,7 @@ def predict(
     from polymargin.cli._models import open_model
     from polymargin.cli._output.tables import TableWriter
 
-    opened = open_model(model, jobs, file_format)
+    opened = open_model(model, jobs, file_format, encoding)
     if probabilities:
         opened.check_probabilities(model)
     names = [escaped(label) for label in opened.classes]

@@ -93,6 +93,7 @@ def score(
     data: o.DataFile,
     labels: o.LabelsOption = None,
     file_format: o.FormatOption = None,
+    encoding: o.EncodingOption = "utf-8",
     jobs: o.JobsOption = 1,
     json: o.JsonOption = False,
 ) -> None:
@@ -105,7 +106,7 @@ def score(
     from polymargin.cli._losses import Losses
     from polymargin.cli._models import open_model
 
-    opened = open_model(model, jobs, file_format)
+    opened = open_model(model, jobs, file_format, encoding)
     counts, known = Counts(), _Labels(opened.classes)
     losses = Losses(opened.classes) if opened.has_probabilities else None
     with shown_warnings():

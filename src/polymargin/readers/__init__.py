@@ -10,6 +10,7 @@ from polymargin.readers._batches import read_batches
 from polymargin.readers._formats import find_format as find_format
 from polymargin.readers._formats import format_by_name as format_by_name
 from polymargin.readers._formats import is_header_of_texts as is_header_of_texts
+from polymargin.readers._formats import told_delimiter as told_delimiter
 from polymargin.readers._kinds import KINDS as KINDS
 from polymargin.readers._labels import label_kind_of as label_kind_of
 from polymargin.readers._labels import parse_labels
@@ -18,6 +19,7 @@ from polymargin.readers._options import FORMATS
 from polymargin.readers._read import read
 from polymargin.readers._scan import scan
 from polymargin.readers._source import Source as Source
+from polymargin.readers._tab_rows import tab_records as tab_records
 from polymargin.readers._table import Columns, MissingCell, Scan, Table
 
 __all__ = [

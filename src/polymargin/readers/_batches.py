@@ -45,6 +45,7 @@ def read_batches(
     header: bool | str = "auto",
     extra: str = "error",
     image_shape: Sequence[int] | None = None,
+    encoding: str = "utf-8",
     n_jobs: int | None = None,
 ) -> Iterator[Table]:
     """Read a data file in batches, with memory that does not grow with the file.
@@ -60,7 +61,7 @@ def read_batches(
     rows : int, default=8192
         Rows of a batch, at most.
     format, label, n_features, zero_based, has_labels, kinds, label_kind, labels_path, delimiter, \
-    header, extra, image_shape, n_jobs
+    header, extra, image_shape, encoding, n_jobs
         As in `read`. Labels of `labels_path` are read as a whole.
 
     Returns
@@ -79,7 +80,7 @@ def read_batches(
     """
     options = Options(
         format, label, n_features, zero_based, has_labels, kinds, label_kind, labels_path,
-        delimiter, header, extra, image_shape, n_jobs,
+        delimiter, header, extra, image_shape, encoding, n_jobs,
     )  # fmt: skip
     if rows < 1:
         raise ValueError(f"rows={rows}: use a positive number")
@@ -91,9 +92,10 @@ def _batches(path: str | PathLike[str], rows: int, options: Options) -> Iterator
     n_rows = 0
     with open_data(path, options) as (source, form, options):
         if options.labels_path is not None:
-            y = read_labels(options.labels_path, options.label_kind)
+            y = read_labels(options.labels_path, options.label_kind, options.encoding)
         for table in format_batches(source, form, rows, options):
             check_width(table, options, source.name)
+            table = replace(table, reading=options.described(table.reading))
             start, n_rows = n_rows, n_rows + table.n_rows
             if y is None:
                 yield table

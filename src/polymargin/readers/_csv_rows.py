@@ -12,6 +12,7 @@ from polymargin.readers._cells import to_numbers
 from polymargin.readers._chunks import Chunk, regrouped, rows_at_a_time
 from polymargin.readers._columns import MOST_COLUMNS
 from polymargin.readers._cut_rows import CutRows
+from polymargin.readers._formats import told_delimiter
 from polymargin.readers._line_blocks import LineBlocks
 from polymargin.readers._options import Options
 from polymargin.readers._parser import cut_lines
@@ -32,8 +33,11 @@ class CsvRows:
         self._source = source
         self._has_header = options.header is not False
         self._must_look_like_one = options.header == "auto"
-        self.delimiter = options.delimiter or self._find_delimiter()
-        self._blocks = LineBlocks(source)
+        told = told_delimiter(source.first_line)
+        self.delimiter = options.delimiter or told or self._find_delimiter()
+        self._blocks = LineBlocks(source.line_blocks(), source.decode)
+        if told is not None:
+            next(self._blocks.lines())
         self._tab_rows = TabRows(self._blocks) if self.delimiter == "\t" else None
         self._rows: Iterator[list[str]] = self._tab_rows or csv.reader(
             self._blocks.lines(), delimiter=self.delimiter, strict=True

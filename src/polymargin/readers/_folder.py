@@ -32,9 +32,12 @@ class Folder:
     path : str or path-like
         The folder. Its files are texts without labels; or it holds a folder for each class, named
         as its label, whose files are the texts.
+    encoding : str, default="utf-8"
+        That of the texts.
     """
 
-    def __init__(self, path: str | PathLike[str]) -> None:
+    def __init__(self, path: str | PathLike[str], encoding: str = "utf-8") -> None:
+        self.encoding = encoding
         self.path = self.name = fspath(path)
         files, folders = _entries(self.path)
         if files and folders:
@@ -67,10 +70,10 @@ def folder_batches(folder: Folder, rows: int | None, options: Options) -> Iterat
         kind = label_kind_of(labels_from_texts(occurring, occurring, None, _complain(folder.texts)))
     rows = rows or len(folder.texts)
     for start in range(0, len(folder.texts), rows):
-        yield _table(folder.texts[start : start + rows], kind)
+        yield _table(folder.texts[start : start + rows], kind, folder.encoding)
 
 
-def _table(texts: list[_Text], kind: str | None) -> Table:
+def _table(texts: list[_Text], kind: str | None, encoding: str) -> Table:
     reading: dict[str, Any] = {"format": "folder"}
     if kind is not None:
         reading["label_kind"] = kind
@@ -79,7 +82,7 @@ def _table(texts: list[_Text], kind: str | None) -> Table:
     if labels:
         y = labels_from_texts(labels, list(dict.fromkeys(labels)), kind, _complain(texts))
     files = tuple(text.shown for text in texts)
-    return Table([_content(text.file) for text in texts], y, reading, files=files)
+    return Table([_content(text.file, encoding) for text in texts], y, reading, files=files)
 
 
 def _complain(texts: list[_Text]) -> Callable[[int, str], DataError]:
@@ -132,10 +135,10 @@ def _shown(name: str) -> str:
     return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
-def _content(file: str) -> str:
+def _content(file: str, encoding: str) -> str:
     if Path(file).stat().st_size == 0:
         return ""
-    with Source(file) as source:
+    with Source(file, encoding=encoding) as source:
         text = _text_at_once(source)
         if text is None:
             source.rewind()

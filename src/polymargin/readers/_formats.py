@@ -8,7 +8,14 @@ from polymargin.readers._idx import is_idx
 from polymargin.readers._options import FORMATS
 from polymargin.readers._source import Source
 
-__all__ = ["LABEL_NAMES", "TEXT_NAMES", "find_format", "format_by_name", "is_header_of_texts"]
+__all__ = [
+    "LABEL_NAMES",
+    "TEXT_NAMES",
+    "find_format",
+    "format_by_name",
+    "is_header_of_texts",
+    "told_delimiter",
+]
 
 LABEL_NAMES = ("label", "class", "target", "y")
 TEXT_NAMES = ("text", "texts", "sentence", "message", "review", "comment", "document")
@@ -49,6 +56,7 @@ _LABEL_ALONE = re.compile(rb"\s*%s\s*(#.*)?" % _NUMBER)
 _SVMLIGHT = re.compile(rb"\s*(%s\s+)?%s(\s+%s)*\s*(#.*)?" % (_NUMBER, _ENTRY, _ENTRY))
 _OBJECT = re.compile(rb'\s*\{\s*["}]')
 _IS_NUMBER = re.compile(_NUMBER)
+_TOLD_DELIMITER = re.compile(r'("?)sep=([^"])\1', re.IGNORECASE)
 
 
 def find_format(source: Source, label: str | int | None = None) -> str:
@@ -58,7 +66,8 @@ def find_format(source: Source, label: str | int | None = None) -> str:
     `looks_like_texts`. `label` is the column of the labels, if it was named.
     """
     by_name = format_by_name(source.path)
-    if by_name == "tsv" and looks_like_texts(source.sample(), label):
+    told = told_delimiter(source.first_line)
+    if by_name == "tsv" and told is None and looks_like_texts(source.sample(), label):
         return "text"
     if by_name is not None:
         return by_name
@@ -67,7 +76,7 @@ def find_format(source: Source, label: str | int | None = None) -> str:
     )
     if foreign is not None:
         raise DataError(foreign, path=source.name)
-    found = _by_content(source, label)
+    found = _by_content(source, label) if told is None else "csv"
     if found is None:
         raise DataError(
             "the format cannot be told from the name or the content of the file; "
@@ -75,6 +84,12 @@ def find_format(source: Source, label: str | int | None = None) -> str:
             path=source.name,
         )
     return found
+
+
+def told_delimiter(first_line: str) -> str | None:
+    """The delimiter that the first line of a file tells, as spreadsheets write it: ``sep=;``."""
+    found = _TOLD_DELIMITER.fullmatch(first_line)
+    return None if found is None else found[2]
 
 
 def format_by_name(path: str) -> str | None:

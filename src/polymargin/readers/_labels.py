@@ -187,7 +187,9 @@ def _to_int(text: str) -> int:
     return int(text) if _INTEGER.fullmatch(text) else int(float(text))
 
 
-def read_labels(path: str | PathLike[str], kind: str | None) -> NDArray[Any]:
+def read_labels(
+    path: str | PathLike[str], kind: str | None, encoding: str = "utf-8"
+) -> NDArray[Any]:
     """Labels of a file of their own: one on each line, an idx file, or an array in ``.npy``.
 
     Parameters
@@ -196,6 +198,8 @@ def read_labels(path: str | PathLike[str], kind: str | None) -> NDArray[Any]:
         The file.
     kind : {"integer", "number", "string"} or None
         What the labels have to be.
+    encoding : str, default="utf-8"
+        That of lines.
 
     Returns
     -------
@@ -207,7 +211,7 @@ def read_labels(path: str | PathLike[str], kind: str | None) -> NDArray[Any]:
         return read_label_array(path, kind)
     labels = LabelTexts()
     lines = []
-    with Source(path) as source:
+    with Source(path, encoding=encoding) as source:
         if is_idx(source.head):
             return labels_from_array(read_idx_labels(source), kind, source.name)
         for number, line in enumerate(source.text_lines(), start=1):

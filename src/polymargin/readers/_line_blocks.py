@@ -1,9 +1,7 @@
 """The lines of a text file, one by one or many at a time."""
 
 import io
-from collections.abc import Iterator
-
-from polymargin.readers._source import Source
+from collections.abc import Callable, Iterator
 
 __all__ = ["LineBlocks"]
 
@@ -13,8 +11,10 @@ class LineBlocks:
 
     Parameters
     ----------
-    source : Source
-        The file.
+    blocks : iterator of bytes
+        Blocks of whole lines.
+    decode : callable
+        A line as text; it also takes the number of the line, for an error.
 
     Attributes
     ----------
@@ -22,19 +22,19 @@ class LineBlocks:
         Lines that have left.
     """
 
-    def __init__(self, source: Source) -> None:
-        self._source = source
-        self._blocks = source.line_blocks()
+    def __init__(self, blocks: Iterator[bytes], decode: Callable[[bytes, int], str]) -> None:
+        self._blocks = blocks
+        self._decode = decode
         self._rest = io.BytesIO()
         self.n_lines = 0
 
     def lines(self) -> Iterator[str]:
-        """The lines that have not left, each when it is asked for; an error if it is not UTF-8."""
+        """The lines that have not left, each when it is asked for."""
         while block := self._take():
             self._rest = io.BytesIO(block)
             for line in self._rest:
                 self.n_lines += 1
-                yield self._source.decode(line, self.n_lines)
+                yield self._decode(line, self.n_lines)
 
     def peek(self) -> bytes:
         """The next lines, of about a block; b"" at the end."""
@@ -49,7 +49,7 @@ class LineBlocks:
 
     def put_back(self, lines: list[str]) -> None:
         """Take back the lines that have left last, one by one."""
-        content = "".join(lines).encode()
+        content = "".join(lines).encode("utf-8", "surrogateescape")
         self.n_lines -= len(lines)
         place = self._rest.tell() - len(content)
         if place >= 0:

@@ -6,6 +6,7 @@ from os import PathLike
 from typing import Any
 
 from polymargin._threads import count_threads
+from polymargin.readers._encodings import is_utf_8
 from polymargin.readers._kinds import check_kind
 
 __all__ = ["FORMATS", "Options"]
@@ -31,6 +32,7 @@ class Options:
     header: bool | str = "auto"
     extra: str = "error"
     image_shape: Sequence[int] | None = None
+    encoding: str = "utf-8"
     n_jobs: int | None = None
     n_threads: int = field(init=False, default=1)
 
@@ -52,7 +54,12 @@ class Options:
             raise ValueError(f"image_shape={self.image_shape!r}: use a height and a width")
         if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '\r\n"'):
             raise ValueError(f"delimiter={self.delimiter!r}: use one character, no quote")
+        is_utf_8(self.encoding)
         object.__setattr__(self, "n_threads", count_threads(self.n_jobs))
+
+    def described(self, reading: dict[str, Any]) -> dict[str, Any]:
+        """How a file was read, with the encoding where it was named."""
+        return reading if is_utf_8(self.encoding) else {**reading, "encoding": self.encoding}
 
     @property
     def takes_own_labels(self) -> bool:

@@ -43,6 +43,7 @@ def read(
     header: bool | str = "auto",
     extra: str = "error",
     image_shape: Sequence[int] | None = None,
+    encoding: str = "utf-8",
     n_jobs: int | None = None,
 ) -> Table:
     """Read rows and labels of a data file.
@@ -89,6 +90,9 @@ def read(
         with columns that are not in `kinds`, which are read or left out.
     image_shape : (int, int), optional
         Height and width that idx images must have.
+    encoding : str, default="utf-8"
+        That of text files, as Python names it: "windows-1252", "latin-1", "utf-16". A byte order
+        mark at the start of a file counts more.
     n_jobs : int, optional
         Threads for svmlight text; None means 1, -1 all processors.
 
@@ -117,16 +121,17 @@ def read(
     """
     options = Options(
         format, label, n_features, zero_based, has_labels, kinds, label_kind, labels_path,
-        delimiter, header, extra, image_shape, n_jobs,
+        delimiter, header, extra, image_shape, encoding, n_jobs,
     )  # fmt: skip
     with open_data(path, options) as (source, form, options):
         table = _read_whole(source, form, options)
+    table = replace(table, reading=options.described(table.reading))
     check_width(table, options, source.name)
     if table.n_rows == 0:
         raise DataError("there are no rows", path=source.name)
     if options.labels_path is None:
         return table
-    y = read_labels(options.labels_path, options.label_kind)
+    y = read_labels(options.labels_path, options.label_kind, options.encoding)
     if len(y) != table.n_rows:
         raise wrong_count(options, len(y), table.n_rows)
     return replace(table, y=y, reading={**table.reading, "label_kind": label_kind_of(y)})

@@ -40,6 +40,7 @@ def scan(
     header: bool | str = "auto",
     extra: str = "error",
     image_shape: Sequence[int] | None = None,
+    encoding: str = "utf-8",
     n_jobs: int | None = None,
 ) -> Scan:
     """Go through a data file once: classes, sizes and how to read it, with no row kept.
@@ -49,7 +50,7 @@ def scan(
     path : str or path-like
         The file or folder. It is read to its end, so standard input is of no use afterwards.
     format, label, n_features, zero_based, has_labels, kinds, label_kind, labels_path, delimiter, \
-    header, extra, image_shape, n_jobs
+    header, extra, image_shape, encoding, n_jobs
         As in `read`.
 
     Returns
@@ -70,18 +71,19 @@ def scan(
     """
     options = Options(
         format, label, n_features, zero_based, has_labels, kinds, label_kind, labels_path,
-        delimiter, header, extra, image_shape, n_jobs,
+        delimiter, header, extra, image_shape, encoding, n_jobs,
     )  # fmt: skip
     with open_data(path, options) as (source, form, options):
         if isinstance(source, Source) and form == "svmlight":
             found = scan_svmlight(source, options)
         else:
             found = _scan_tables(source, form, options)
+    found = replace(found, reading=options.described(found.reading))
     if found.n_rows == 0:
         raise DataError("there are no rows", path=source.name)
     if options.labels_path is None:
         return found
-    y = read_labels(options.labels_path, options.label_kind)
+    y = read_labels(options.labels_path, options.label_kind, options.encoding)
     if len(y) != found.n_rows:
         raise wrong_count(options, len(y), found.n_rows)
     reading = {**found.reading, "label_kind": label_kind_of(y)}

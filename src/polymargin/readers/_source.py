@@ -12,6 +12,14 @@ import numpy as np
 
 from polymargin.errors import DataError
 from polymargin.readers._ahead import read_ahead
+from polymargin.readers._encodings import (
+    MARK_SIZE,
+    as_utf_8,
+    is_utf_8,
+    marked_encoding,
+    remedy_for_byte,
+    remedy_for_zero,
+)
 from polymargin.readers._packing import find_packing, unpack
 
 __all__ = ["BLOCK_SIZE", "HEAD_SIZE", "LONGEST_LINE", "Source"]
@@ -34,13 +42,19 @@ class Source:
     n_threads : int, default=1
         With more than one, the next block is read while the last one is in use; not of a pipe,
         which may have nothing for long.
+    encoding : str, default="utf-8"
+        That of a text file, whose content is UTF-8 here in any case. A byte order mark at its
+        start counts more.
     """
 
-    def __init__(self, path: str | PathLike[str], n_threads: int = 1) -> None:
+    def __init__(
+        self, path: str | PathLike[str], n_threads: int = 1, encoding: str = "utf-8"
+    ) -> None:
         self.path = fspath(path)
         self.is_standard_input = self.path == "-"
         self.name = "standard input" if self.is_standard_input else self.path
         self._n_threads = n_threads
+        self._encoding = encoding
         self._open()
 
     def _open(self) -> None:
@@ -59,6 +73,13 @@ class Source:
             content = _chain(start, blocks)
             if self.packing is not None:
                 content = unpack(content, self.packing, BLOCK_SIZE, self.name)
+            start = b""
+            while len(start) < MARK_SIZE and (block := next(content, b"")):
+                start += block
+            content = _chain(start, content)
+            encoding = marked_encoding(start) or self._encoding
+            if not is_utf_8(encoding):
+                content = as_utf_8(content, encoding, self.name)
             self.head = next(content, b"")
             while len(self.head) < HEAD_SIZE and (block := next(content, b"")):
                 self.head += block
@@ -149,19 +170,24 @@ class Source:
             text = line.decode("utf-8")
         except UnicodeDecodeError as error:
             raise DataError(
-                f"byte {line[error.start]:#04x} is not UTF-8; convert the file to UTF-8",
+                f"byte {line[error.start]:#04x} is not UTF-8; {remedy_for_byte(line, error.start)}",
                 path=self.name,
                 line=number,
                 column=error.start + 1,
             ) from error
         if "\0" in text:
             raise DataError(
-                "there is a zero byte; is this a text file?",
+                f"there is a zero byte; {remedy_for_zero(line)}",
                 path=self.name,
                 line=number,
                 column=text.index("\0") + 1,
             )
         return text
+
+    @property
+    def first_line(self) -> str:
+        """Without its end, as far as it can be read."""
+        return self.sample()[0].decode("utf-8", "replace")
 
     def sample(self) -> list[bytes]:
         """The first lines without their ends; of a very long first line, its first words."""

@@ -11,9 +11,10 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from polymargin.readers._formats import told_delimiter
 from polymargin.readers._line_blocks import LineBlocks
 
-__all__ = ["LONE_RETURN", "LONGEST_CELL", "LONG_CELL", "RowError", "TabRows"]
+__all__ = ["LONE_RETURN", "LONGEST_CELL", "LONG_CELL", "RowError", "TabRows", "tab_records"]
 
 LONGEST_CELL = 1 << 24  # characters
 LONG_CELL = "a cell is longer than {} characters or its quote is never closed; close it"
@@ -61,18 +62,22 @@ class TabRows:
     ----------
     width : int or None
         How many cells rows should have; None as long as it is not known.
+    lines : list of str
+        Those of the last row.
     """
 
     def __init__(self, blocks: LineBlocks) -> None:
         self._blocks = blocks
         self._lines = blocks.lines()
         self.width: int | None = None
+        self.lines: list[str] = []
 
     def __iter__(self) -> Iterator[list[str]]:
         return self
 
     def __next__(self) -> list[str]:
         line = next(self._lines)
+        self.lines = [line]
         cut = _cut(line)
         cells = None if cut.open_cell is None else self._over_lines(line, cut)
         if cells is None:
@@ -88,6 +93,7 @@ class TabRows:
         taken: list[str] = []
         cells = self._follow(line, cut, taken)
         if cells is not None and self._is_one_row(cells, [line, *taken]):
+            self.lines += taken
             return cells
         self._blocks.put_back(taken)
         self._lines = self._blocks.lines()  # which may have come to their end
@@ -127,6 +133,21 @@ class TabRows:
             return True
         widths = {len(_cut(line).cells) for line in lines if not line.isspace()}
         return len(cells) == self.width and widths != {self.width}
+
+
+def tab_records(blocks: Iterator[bytes]) -> Iterator[bytes]:
+    """The lines of each row, from blocks of whole lines in any encoding that has ASCII."""
+    rows = TabRows(LineBlocks(blocks, lambda line, _: line.decode("utf-8", "surrogateescape")))
+    while True:
+        try:
+            width = len(next(rows))
+            if rows.width is None and told_delimiter(rows.lines[0].rstrip(_ENDS)) is None:
+                rows.width = width
+        except StopIteration:
+            return
+        except RowError:
+            pass  # whoever reads the rows will tell
+        yield "".join(rows.lines).encode("utf-8", "surrogateescape")
 
 
 def _cut(line: str) -> _Cut:
