@@ -46,6 +46,8 @@ def refuse_with_stream(context: typer.Context) -> None:
         "resume_from": "a stream has no checkpoints",
         "duals": "a stream does not store dual variables",
     }
+    if context.params["scale"] == "tfidf":
+        refuse(context, "scale", "tfidf does not go with --stream: it counts words in all rows")
     meant = {"hashing", "float64"}
     for option, reason in reasons.items():
         if str(context.params[option]) not in meant:

@@ -10,7 +10,7 @@ from polymargin.cli._parsing import check_finite, check_positive
 _MODEL, _DATA, _FEATURES = "The model", "The data", "Features"
 
 
-Scale = Literal["auto", "none", "minmax", "standard", "maxabs"]
+Scale = Literal["auto", "none", "minmax", "standard", "maxabs", "tfidf"]
 Precision = Literal["float64", "float32"]
 LabelKind = Literal["integer", "number", "string"]
 Format = Literal[
@@ -276,7 +276,7 @@ ScaleOption = Annotated[
     typer.Option(
         "--scale",
         help="Of numbers: learnt on DATA, stored in the model. auto is standard for tables, maxabs "
-        "for idx images, else none.",
+        "for idx images, else none; tfidf weighs counts of words.",
         rich_help_panel=_FEATURES,
     ),
 ]

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.pipeline import Pipeline
 
 from polymargin._sklearn import validate_parameters
 from polymargin._wording import counted
 from polymargin.cli._data import check_missing, concerning
+from polymargin.cli._hints import first_no_count, scale_hint
 from polymargin.cli._option_sets import Features, KernelOptions
 from polymargin.cli._output.terminal import note
 from polymargin.cli._parsing import parse_gamma, parse_ngrams
@@ -29,13 +31,14 @@ if TYPE_CHECKING:
 
 SVM = LinearSVM | KernelSVM
 _DENSE = 0.5  # part of the entries from which sparse rows are made an array
-_LARGE = 10  # the size from which features are thought not to be scaled
 _SHOWN_COLUMNS = 8
 _SPARSE = 0.25  # part of the weights below which they are stored sparse
 
 
 def make_steps(features: Features, X: Any) -> "list[tuple[str, Any]]":
     """The transformers for what a file holds."""
+    if features.scale == "tfidf":
+        return [("tfidf", _weighting(X))]
     if isinstance(X, Columns):
         return [("columns", _encoder(features))]
     steps: list[tuple[str, Any]] = []
@@ -44,6 +47,19 @@ def make_steps(features: Features, X: Any) -> "list[tuple[str, Any]]":
     if features.scale not in ("none", "auto"):
         steps.append(("scaler", Scaler(features.scale)))
     return steps
+
+
+def _weighting(X: Any) -> TfidfTransformer:
+    """Of counts of words."""
+    if isinstance(X, Columns | list):
+        raise DataError(
+            "--scale tfidf is for counts of words in svmlight and NPZ files; texts become tf-idf "
+            "features without it"
+        )
+    wrong = first_no_count(X)
+    if wrong is not None:
+        raise DataError(f"--scale tfidf is for counts, and there is a value {wrong:g}")
+    return TfidfTransformer(sublinear_tf=True)
 
 
 def for_format(features: Features, form: str | None) -> Features:
@@ -85,10 +101,12 @@ def fit_features(
     """The fitted transformers, and the rows they make of a file."""
     if features.missing == "error":
         check_missing(table, path, "fill it in, or put the mean with --missing mean")
-    X, steps = table.X, make_steps(for_format(features, table.reading["format"]), table.X)
+    X: Any = table.X
+    with concerning(path):
+        steps = make_steps(for_format(features, table.reading["format"]), X)
     for _, step in steps:
         with concerning(path), _with_vocabulary():
-            X = step.fit_transform(X)
+            X = step.fit_transform(_for_step(step, X))
     if sparse.issparse(X) and X.nnz > _DENSE * X.shape[0] * X.shape[1]:
         X = X.toarray()
     return steps, X.astype(np.dtype(features.precision), copy=False)
@@ -110,8 +128,21 @@ def _with_vocabulary() -> Iterator[None]:
 def transform(steps: "list[tuple[str, Any]]", X: Any, precision: "np.dtype[Any]") -> Any:
     """Rows through fitted transformers."""
     for _, step in steps:
-        X = step.transform(X)
+        X = step.transform(_for_step(step, X))
     return X.astype(precision, copy=False) if hasattr(X, "astype") else X
+
+
+def _for_step(step: Any, X: Any) -> Any:
+    """Rows whose logarithms exist, where a step takes them of all that is stored."""
+    if not (isinstance(step, TfidfTransformer) and step.sublinear_tf):
+        return X
+    rows = sparse.csr_array(X)
+    if rows.nnz and rows.data.min() < 0:
+        raise DataError(f"tf-idf is for counts, and there is a value {rows.data.min():g}")
+    if not rows.data.all():
+        rows = rows.copy()
+        rows.eliminate_zeros()
+    return rows
 
 
 def assemble(steps: "list[tuple[str, Any]]", svm: SVM) -> Any:
@@ -195,14 +226,11 @@ def announce(table: Table, X: Any, asked: "Mapping[str, str]", features: Feature
     """Say what was read and made of it, where kinds of columns or a scale were not asked for."""
     assert table.y is not None
     note(describe_rows(X, table.y))
-    is_as_read = not isinstance(table.X, Columns) and isinstance(X, np.ndarray)
+    is_as_read = not isinstance(table.X, Columns | list)
     if is_as_read and for_format(features, table.reading["format"]).scale == "auto":
-        largest = max(-X.min(), X.max())
-        if largest > _LARGE:
-            note(
-                f"values reach {largest:,.6g} and are not scaled; --scale standard may make "
-                "training faster and the model better"
-            )
+        hint = scale_hint(X)
+        if hint is not None:
+            note(hint)
     if isinstance(table.X, Columns):
         columns = dict(zip(table.X.names, table.X.values, strict=True))
         n_values = {
