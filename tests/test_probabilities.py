@@ -295,6 +295,7 @@ def test_checkpoints(crowd: Any, tmp_path: Path) -> None:
     assert pytest.approx(T, rel=1e-3) == again.calibrator_.T
 
 
+@pytest.mark.usefixtures("interrupt_after")  # for its handler
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
 def test_an_interrupt_of_the_cross_fit_keeps_the_fit(
     estimator: Any, crowd: Any, monkeypatch: pytest.MonkeyPatch
