@@ -96,7 +96,8 @@ def shown_warnings() -> Iterator[list[str]]:
 
     with warnings.catch_warnings():
         warnings.simplefilter("always")
-        warnings.filterwarnings("ignore", category=DeprecationWarning)
+        for for_programmers in (DeprecationWarning, ResourceWarning):
+            warnings.filterwarnings("ignore", category=for_programmers)
         warnings.showwarning = show
         yield seen
 
