@@ -8,7 +8,9 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from itertools import chain, repeat
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -163,6 +165,15 @@ def test_how_often_it_is_written(
     written.clear()
     model.set_params(checkpoint=file).fit(*crowd)
     assert written == [n_checks]
+
+
+def test_it_keeps_the_seconds_of_the_fit(
+    crowd: tuple[Any, Any], file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = chain([100.0], repeat(250.0))
+    monkeypatch.setattr(_checkpoint_writer, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    LinearSVM(checkpoint=file, random_state=0).fit(*crowd)
+    assert read_checkpoint(file).seconds == 150.0
 
 
 def test_it_is_no_part_of_files(crowd: tuple[Any, Any], file: Path, tmp_path: Path) -> None:

@@ -153,6 +153,13 @@ def test_models_and_checkpoints_are_told_apart(crowd: tuple[Any, Any], file: Pat
         read_checkpoint(file)
 
 
+def test_a_fit_is_shown_without_its_arrays(crowd: tuple[Any, Any]) -> None:
+    text = repr(StoredFit.of(half_done(LinearSVM, *crowd)))
+    assert "estimator='LinearSVM'" in text
+    for name in ("classes=", "state=", "history="):
+        assert name not in text
+
+
 def test_equal_checkpoints_have_equal_bytes(crowd: tuple[Any, Any], file: Path) -> None:
     write_checkpoint(file, StoredFit.of(half_done(KernelSVM, *crowd)))
     first = file.read_bytes()

@@ -51,6 +51,7 @@ def with_header(text: bytes, data: bytes = b"") -> bytes:
         (b"", "0 bytes: it is cut off or empty"),
         (b"\x80\x04\x95\x10\x00\x00\x00\x00 pickle", "not in the safetensors format"),
         (b"\xff" * 7 + b"\x7f{}", "the header should have .* cut off"),
+        (b"\x08" + bytes(6) + b"\x01{}" + b" " * 6, "the header should have 72057594037927944 by"),
         (b"\x08" + bytes(7) + b"{}", "the header should have 8 bytes and the file has 10"),
         (b"\x03" + bytes(7) + b"{} ", "do not start at a multiple of 8"),
         (with_header(b'{"a": '), "the safetensors header is not valid JSON"),
@@ -59,7 +60,8 @@ def with_header(text: bytes, data: bytes = b"") -> bytes:
         (with_header(b'{"a": NaN}'), "holds NaN"),
         (with_header(b'{"a": 1, "a": 2}'), "the key 'a' twice"),
         (with_header(b'{"a":' * 5000 + b"1" + b"}" * 5000), "nested too deeply"),
-        (with_header(b'{"a":' + b"[" * 40 + b"]" * 40 + b"}"), "nested too deeply"),
+        (with_header(b'{"a":' + b"[" * 32 + b"]" * 32 + b"}"), "nested too deeply"),
+        (with_header(b'{"a":' + b"[" * 31 + b"]" * 31 + b"}"), "not one of polymargin"),
         (with_header(b'{"a":' + b"9" * 5000 + b"}"), "not valid JSON"),
         (with_header(b"{}"), "a safetensors file, but not one of polymargin"),
         (with_header(b'{"__metadata__": {"format": "pt"}}'), "but not one of polymargin"),
@@ -179,6 +181,11 @@ def without(name: str) -> Change:
     return lambda document, tensors: tensors.pop(name) and None
 
 
+def minmax_without_offsets(document: Any, tensors: dict[str, Tensor]) -> None:
+    setting("steps", 0, "parameters", "scale", "minmax")(document, tensors)
+    without("0.offsets")(document, tensors)
+
+
 LAST = ("steps", -1)
 BAD_CONTENTS: list[tuple[str, Change, str]] = [
     ("linear-dense", without("0.coef_transposed"), "tensor '0.coef_transposed' is missing"),
@@ -193,6 +200,8 @@ BAD_CONTENTS: list[tuple[str, Change, str]] = [
     ("linear-dense", setting(*LAST, "weights", "both"), "dense or sparse, not 'both'"),
     ("linear-dense", setting(*LAST, "class", "Pipeline"), "the last step is no estimator"),
     ("linear-dense", setting(*LAST, "class", 3), "class should be text"),
+    ("linear-dense", setting("format", [1, -1]), "is not two numbers"),
+    ("linear-dense", setting("format", [1.5, 0]), "is not two numbers"),
     ("linear-dense", setting("steps", []), "1 to 20 steps, not 0"),
     ("linear-dense", setting("steps", [3]), "should be a list of objects"),
     ("linear-dense", setting("is_pipeline", 1), "is_pipeline should be true or false"),
@@ -218,8 +227,11 @@ BAD_CONTENTS: list[tuple[str, Change, str]] = [
     ("linear-dense", setting(*LAST, "certificate", "dual_gap", "x"), "should be a number"),
     ("linear-dense", setting(*LAST, "certificate", "dual_gap", 10**400), "beyond the range"),
     ("linear-dense", tensor("0.history", np.full((1, 7), -1.0)), "impossible numbers of active"),
+    ("linear-dense", tensor("0.history", [[0.0] * 6 + [-1.0]]), "impossible numbers of active"),
+    ("linear-dense", tensor("0.history", [[0.0] * 6 + [2.0**54]]), "impossible numbers of active"),
     ("linear-dense", item("0.classes.bytes", "u1", 0, 255), "is not UTF-8"),
     ("linear-dense", item("0.classes.bytes", "u1", 0, ord("z")), "in ascending order"),
+    ("linear-dense", item("0.classes.offsets", "i8", 0, -1), "does not ascend from 0"),
     ("linear-dense", item("0.classes.offsets", "i8", 1, -1), "does not ascend from 0"),
     ("linear-dense", item("0.classes.offsets", "i8", 1, 1 << 60), "does not ascend from 0"),
     ("linear-dense", item("0.classes.offsets", "i8", 3, 1), "does not ascend from 0"),
@@ -255,7 +267,9 @@ BAD_CONTENTS: list[tuple[str, Change, str]] = [
     ("linear-stream", setting(*LAST, "stream", "seed", 2**62 + 1), "is outside"),
     ("linear-stream", setting(*LAST, "stream", "block_max_iter", 2**40), "out of range"),
     ("linear-stream", setting(*LAST, "stream", "fit_intercept", False), "not 4 x 3"),
+    ("kernel-rbf-duals", item("0.support", "i8", 0, -1), "not an ascending selection"),
     ("kernel-rbf-duals", item("0.support", "i8", 1, 0), "not an ascending selection"),
+    ("kernel-rbf-duals", item("0.support", "i8", 1, 29), "not an ascending selection"),
     ("kernel-rbf-duals", item("0.n_support", "i8", 0, 1000), "does not add up"),
     ("kernel-rbf-duals", item("0.n_support", "i8", 0, -1), "does not add up"),
     ("kernel-rbf-duals", item("0.duals.kept", "i8", 1, 0), "not an ascending selection"),
@@ -339,6 +353,7 @@ BAD_CONTENTS: list[tuple[str, Change, str]] = [
     ("pipeline-tfidf", setting("steps", 0, "parameters", "dtype", "x"), "dtype='x' is none"),
     ("pipeline-tfidf", setting("steps", 0, "parameters", "token_pattern", None), "no way to find"),
     ("pipeline-columns", item("0.counts", "i8", 1, 5), "do not add up"),
+    ("pipeline-columns", item("0.counts", "i8", 1, 0), "do not add up"),
     ("pipeline-columns", item("0.counts", "i8", 0, -2), "do not add up"),
     ("pipeline-columns", item("0.values.bytes", "u1", 0, ord("z")), "do not ascend"),
     ("pipeline-kinds", setting("steps", 0, "kinds", ["number"] * 6), "do not fit their values"),
@@ -357,6 +372,7 @@ BAD_CONTENTS: list[tuple[str, Change, str]] = [
         "two ascending integers",
     ),
     ("pipeline-kinds", without("0.offsets"), "tensor '0.offsets' is missing"),
+    ("pipeline-kinds", minmax_without_offsets, "tensor '0.offsets' is missing"),
     ("pipeline-kinds", item("0.factors", "f8", 0, np.nan), "holds NaN or infinity"),
     ("pipeline-kinds", tensor("0.text4.idf", [1.0]), r"has the shape \(1,\)"),
     ("pipeline-hashing", setting("steps", 0, "parameters", "n_features", 64), "does not take what"),

@@ -155,6 +155,33 @@ def test_loading(file: Path) -> None:
     assert (model.machine, model.fit_intercept) == ("cs", True)
 
 
+def test_a_bias_of_zero_has_weights_all_the_same(file: Path) -> None:
+    file.write_text(VALID.replace("bias 0.5", "bias 0"))
+    model = load_liblinear(file)
+    assert model.coef_.tolist() == [[2, 0.5], [1, 4], [3, -6]]
+    assert model.intercept_.tolist() == [0, 0, 0]
+    assert model.fit_intercept
+
+
+def test_a_negative_bias_has_no_weights(file: Path) -> None:
+    file.write_text(VALID.replace("bias 0.5", "bias -1").replace("7 8 9\n", ""))
+    model = load_liblinear(file)
+    assert model.intercept_.tolist() == [0, 0, 0]
+    assert not model.fit_intercept
+
+
+def test_files_that_are_too_short_are_refused_before_their_weights_are_read(file: Path) -> None:
+    """A weight takes two bytes or more, so that 21 x 3 take 126."""
+    text = VALID.replace("nr_feature 2", "nr_feature 20")
+    text = text[: text.index("w\n") + 2]
+    file.write_text(text + "\n" * (126 - len(text)))
+    with pytest.raises(ModelFileError, match="line 7: 0 weights where 3 should be"):
+        load_liblinear(file)
+    file.write_text(text + "\n" * (125 - len(text)))
+    with pytest.raises(ModelFileError, match="125 bytes, too few for 21 x 3 weights"):
+        load_liblinear(file)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -30,7 +30,7 @@ from polymargin.calibration import CALIBRATIONS
 from polymargin.errors import ModelFileError
 from polymargin.files import data_hash, load, read_info, save
 from polymargin.kernel import NAMED_KERNELS
-from polymargin.storage import _arrays, duals_bytes
+from polymargin.storage import _arrays, duals_bytes, put_csr, put_duals
 
 
 def again(model: Any, path: Path, **options: Any) -> Any:
@@ -408,6 +408,37 @@ def test_data_hash_of_texts_and_columns() -> None:
     assert data_hash(columns) != data_hash(same)
     with pytest.raises(ValueError, match="one dimension"):
         data_hash(np.zeros((2, 2, 2)))
+
+
+def test_data_hash_of_integers_that_no_double_holds() -> None:
+    assert data_hash([[1.0]], [2**53 + 1]) != data_hash([[1.0]], [2**53])
+    assert data_hash([[1.0]], [-(2**53) - 1]) != data_hash([[1.0]], [-(2**53)])
+
+
+def test_columns_that_32_bits_cannot_number() -> None:
+    for n_columns, dtype in ((2**31 - 1, np.int32), (2**31 + 1, np.int64)):
+        row = sparse.csr_array(([1.0], ([0], [n_columns - 1])), shape=(1, n_columns))
+        parts = put_csr("x", row)
+        assert parts["x.indices"].tolist() == [n_columns - 1]
+        assert parts["x.indices"].dtype == parts["x.indptr"].dtype == dtype
+
+
+def test_tensors_begin_at_a_multiple_of_64_bytes(blobs: tuple[Any, Any], file: Path) -> None:
+    model = LinearSVM(random_state=0).fit(*blobs)
+    for length in range(16):  # of the text, and so of the header
+        save(model, file, reading={"x": length * "x"})
+        assert (8 + int.from_bytes(file.read_bytes()[:8], "little")) % 64 == 0
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("step", [1, 2])
+def test_bytes_of_dual_variables(dtype: Any, step: int, blobs: tuple[Any, Any]) -> None:
+    """Of all rows, and of those of positive weight."""
+    X, y = blobs
+    weight = (np.arange(len(y)) % step == 0).astype(float)
+    state = LinearSVM(random_state=0).fit(X.astype(dtype), y, weight)._dual_state
+    assert (state.kept is None) == (step == 1)
+    assert duals_bytes(state) == sum(array.nbytes for array in put_duals(state)[1].values())
 
 
 def test_weights_without_an_entry(blobs: tuple[Any, Any], tmp_path: Path) -> None:

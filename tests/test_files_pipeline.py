@@ -25,7 +25,9 @@ from sklearn.preprocessing import (
 )
 
 from polymargin import KernelSVM, LinearSVM
+from polymargin.errors import ModelFileError
 from polymargin.files import load, read_info, save
+from polymargin.files._steps import check_widths
 from polymargin.preprocessing import ColumnEncoder, Scaler
 from polymargin.readers import Columns
 
@@ -84,6 +86,23 @@ def test_numeric_steps(step: Any, dtype: Any, blobs: tuple[Any, Any], file: Path
     np.testing.assert_array_equal(refitted.decision_function(X), model.decision_function(X))
 
 
+def test_a_scaler_of_rows_with_missing_values(blobs: tuple[Any, Any], file: Path) -> None:
+    """It has seen another number of rows for each feature."""
+    X, y = blobs
+    holes = X.copy()
+    holes[:3, 1] = np.nan
+    model = make_pipeline(StandardScaler().fit(holes), LinearSVM(tol=0.1, random_state=0).fit(X, y))
+    loaded = assert_round_trip(model, X, file)
+    n = len(y)
+    assert loaded[0].n_samples_seen_.tolist() == [n, n - 3, n, n]
+
+
+def test_steps_that_do_not_fit_are_numbered() -> None:
+    steps = [Normalizer().fit(np.ones((1, d))) for d in (4, 4, 3)]
+    with pytest.raises(ModelFileError, match="step 2 of the pipeline does not take what step 1"):
+        check_widths(steps, 3)
+
+
 @pytest.mark.parametrize(
     "vectorizer",
     [
@@ -106,6 +125,15 @@ def test_text_steps(vectorizer: Any, file: Path) -> None:
     np.testing.assert_array_equal(loaded.decision_function(TEXTS), model.decision_function(TEXTS))
     scores = loaded.fit(TEXTS, TOPICS).decision_function(TEXTS)
     np.testing.assert_array_equal(scores, model.decision_function(TEXTS))
+
+
+@pytest.mark.parametrize("numbers", [(1, 2), (0, 0)])
+def test_terms_are_numbered_from_0_on(numbers: tuple[int, int], file: Path) -> None:
+    vectorizer = CountVectorizer(vocabulary=["cat", "dog"]).fit(TEXTS)
+    model = make_pipeline(vectorizer, LinearSVM(tol=0.1)).fit(TEXTS, TOPICS)
+    model[0].vocabulary_ = dict(zip(("cat", "dog"), numbers, strict=True))
+    with pytest.raises(ValueError, match="does not number the terms from 0 on"):
+        save(model, file)
 
 
 def test_hashing_then_tfidf(file: Path) -> None:

@@ -11,7 +11,8 @@ from conftest import load_data
 from scipy import sparse
 
 from polymargin import LinearSVM
-from polymargin.streams import SortedStreamWarning, fit_stream
+from polymargin.fit import Problem, make_problem
+from polymargin.streams import SortedStreamWarning, _fit, fit_stream
 from polymargin.streams._order import OrderMeter
 from polymargin.streams._shuffle import ShuffleBuffer
 
@@ -62,8 +63,6 @@ def test_without_a_buffer_rows_are_visited_as_they_are_read() -> None:
 @pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("n_bytes", [1, 5000, 20_000, 1e9])
 def test_all_rows_come_out_once_and_in_the_same_order(layout: Any, n_bytes: float) -> None:
-    from polymargin.fit import make_problem
-
     X = layout(np.arange(1.0, 701.0)[:, None] * np.ones(3))
     y = np.arange(700) % 3
     classes, upper = np.arange(3), np.arange(1.0, 701.0)
@@ -84,6 +83,71 @@ def test_all_rows_come_out_once_and_in_the_same_order(layout: Any, n_bytes: floa
         assert len(part) <= 50
     other = list(ShuffleBuffer(n_bytes, seed=4).mixed(iter(problems)))
     assert not np.array_equal(orders[0], np.concatenate([part.upper for part in other]))
+
+
+def make_problems(X: Any, sizes: list[int]) -> list[Problem]:
+    """Batches of these sizes, of the rows of X one after the other."""
+    ends = np.cumsum(sizes)
+    return [
+        make_problem(X[end - n : end], np.arange(n) % 2, np.ones(n), classes=np.arange(2))
+        for n, end in zip(sizes, ends, strict=True)
+    ]
+
+
+def n_bytes_of(problem: Problem) -> int:
+    X = problem.X
+    parts = (X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,)
+    return sum(part.nbytes for part in parts)
+
+
+@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
+def test_rows_stay_while_the_buffer_holds_them(layout: Any) -> None:
+    problems = make_problems(layout(np.ones((30, 2))), 30 * [1])
+    read = 0
+
+    def batches() -> Iterator[Problem]:
+        nonlocal read
+        for problem in problems:
+            read += 1
+            yield problem
+
+    mixed = ShuffleBuffer(10 * n_bytes_of(problems[0]), seed=0).mixed(batches())
+    assert len(next(mixed)) == 1
+    assert read == 11
+    assert {len(part) for part in mixed} == {1}  # none is longer than what came in
+
+
+def test_the_buffer_never_holds_more_than_it_may() -> None:
+    """Also of batches that become longer."""
+    problems = make_problems(np.ones((2000, 3)), [20, 80, 100, *(300 for _ in range(6))])
+    most = 400 * 3 * 8
+    held = 0
+
+    def batches() -> Iterator[Problem]:
+        nonlocal held
+        for problem in problems:
+            assert held <= most
+            held += n_bytes_of(problem)
+            yield problem
+
+    for part in ShuffleBuffer(most, seed=0).mixed(batches()):
+        held -= n_bytes_of(part)
+    assert held == 0
+
+
+@pytest.mark.parametrize(("options", "n_bytes"), [({}, 2**26), ({"shuffle_size": 1.5}, 1_572_864)])
+def test_the_size_of_the_buffer_is_in_mebibytes(
+    options: Any, n_bytes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes: list[float] = []
+
+    def make(n_bytes: float, seed: int) -> ShuffleBuffer:
+        sizes.append(n_bytes)
+        return ShuffleBuffer(n_bytes, seed)
+
+    monkeypatch.setattr(_fit, "ShuffleBuffer", make)
+    fit(*make_rows(30), **options)
+    assert sizes == [n_bytes]
 
 
 def test_several_passes_find_the_dual_variables_of_their_rows() -> None:
@@ -157,3 +221,86 @@ def test_runs_are_told_once_and_early() -> None:
         fit(X[order], y[order], shuffle_size=0, passes=2, on_batch=lambda _, n: seen.append(n))
     assert len([w for w in told if w.category is SortedStreamWarning]) == 1
     assert "1,1" in str(told[0].message)  # of 1,100 rows
+
+
+def labels_with(n_same: int, n_rows: int, n_classes: int) -> Any:
+    """Labels that are equally frequent, and as many of which are those of the row before."""
+    firsts = np.arange(n_rows - n_same) % n_classes
+    lengths = np.ones_like(firsts)
+    lengths[:n_classes] += n_rows // n_classes - np.bincount(firsts)
+    return np.repeat(firsts, lengths)
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_classes", "least"),
+    [
+        (100, 2, 80),  # six deviations: 1/2 + 6 sqrt(1/2 * 1/2 / 100) = 0.8 of 99
+        (100, 4, 51),  # 1/4 + 6 sqrt(1/4 * 3/4 / 100) = 0.51
+        (10_000, 2, 5500),  # a tenth of the rest: 1/2 + 1/2 / 10 = 0.55 of 9999
+        (10_000, 4, 3250),  # 1/4 + 3/4 / 10 = 0.325
+    ],
+)
+def test_runs_are_more_equal_neighbours_than_chance_makes(
+    n_rows: int, n_classes: int, least: int
+) -> None:
+    for n_same, has_runs in ((least, True), (least - 1, False)):
+        meter = measure(labels_with(n_same, n_rows, n_classes))
+        assert meter.same == n_same / (n_rows - 1)
+        assert meter.by_chance == pytest.approx(1 / n_classes)
+        assert meter.has_runs == has_runs
+
+
+def test_the_first_row_follows_none() -> None:
+    assert measure([0, 1, 1]).same == 1 / 2
+    assert measure([0, 0]).same == 1
+    assert measure([0]).same == 0
+
+
+def test_few_rows_say_nothing() -> None:
+    assert not measure(np.repeat([0, 1, 2], 33)).has_runs
+    assert measure(np.repeat([0, 1, 2, 3], 25)).has_runs
+    assert not measure(np.zeros(1023, int)).has_runs
+    assert measure(np.zeros(1024, int)).has_runs
+
+
+@pytest.mark.filterwarnings("error")
+def test_rows_are_looked_at_whenever_they_have_doubled() -> None:
+    one_class = OrderMeter(2)
+    one_class.add(np.zeros(1023, np.int32))
+    with pytest.warns(SortedStreamWarning, match="1,024 rows"):
+        one_class.add(np.zeros(1, np.int32))
+    meter = OrderMeter(20)
+    meter.add(np.arange(1024, dtype=np.int32) % 20)
+    for n_rows in (512, 511):
+        meter.add(np.zeros(n_rows, np.int32))
+        assert meter.has_runs
+    with pytest.warns(SortedStreamWarning, match="2,048 rows"):
+        meter.add(np.zeros(1, np.int32))
+
+
+@pytest.mark.parametrize("n_rows", [200, 2000])
+@pytest.mark.parametrize("passes", [1, 2])
+def test_the_warning_names_the_line_of_the_caller(n_rows: int, passes: int) -> None:
+    """Whether runs are seen on the way or at the end."""
+    X, y = make_rows(n_rows)
+    order = np.argsort(y)
+    batches = in_batches(X[order], y[order])
+    with pytest.warns(SortedStreamWarning) as told:
+        fit_stream(LinearSVM(C=0.1), batches, [0, 1, 2], passes=passes, shuffle_size=0)
+    assert [warning.filename for warning in told] == [__file__]
+
+
+def test_a_batch_without_rows_of_positive_weight() -> None:
+    X, y = make_rows(120)
+    order = np.argsort(y)
+    rest = order[y[order] != 0]
+    models = [
+        fit_stream(
+            LinearSVM(C=0.1, class_weight={0: 0.0}, random_state=0),
+            in_batches(X[rows], y[rows], 30),
+            [0, 1, 2],
+            shuffle_size=0,
+        )
+        for rows in (order, rest)
+    ]
+    np.testing.assert_array_equal(models[0].coef_, models[1].coef_)

@@ -325,6 +325,20 @@ def test_an_interrupt_leaves_what_was_reached(blobs: tuple[Any, Any]) -> None:
     assert model.partial_fit(X[:5], y[:5]).n_samples_seen_ == 5
 
 
+def test_an_interrupt_before_the_first_visit(
+    blobs: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(DualScratch, "read", interrupt)
+    model, (X, y) = LinearSVM(), blobs
+    with pytest.raises(KeyboardInterrupt):
+        fit_stream(model, in_batches(X, y), np.unique(y), passes=2)
+    assert model.n_samples_seen_ == 0
+    assert not np.any(model.coef_)
+
+
 def test_an_interrupted_certificate_leaves_the_weights(
     machine: str, blobs: tuple[Any, Any]
 ) -> None:

@@ -54,8 +54,15 @@ SUBJECTS = {
     ),
     "files": Subject(
         ("storage/_*.py", "files/_[!alo]*.py"),
-        ("files_golden", "files_model", "files_hostile", "files_checkpoint", "files_pipeline"),
-        "any_mutation or cut_or_longer",
+        (
+            "files_golden",
+            "files_model",
+            "files_hostile",
+            "files_checkpoint",
+            "files_pipeline",
+            "checkpoint_parameter",
+        ),
+        "any_mutation or cut_or_longer or killed_fit or interrupted_fit",
     ),
     "exports": Subject(
         ("files/_affine.py", "files/_liblinear.py", "files/_onnx*.py"),

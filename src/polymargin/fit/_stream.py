@@ -122,8 +122,7 @@ class StreamEngine:
         assert stream is not None
         self._model._forget("coef_", "intercept_")
         try:
-            if len(batch) > 0:
-                stream.visit(batch.rows, batch.labels, batch.upper, duals)
+            stream.visit(batch.rows, batch.labels, batch.upper, duals)
         finally:
             self._model.n_samples_seen_ = stream.n_seen
 

@@ -21,6 +21,7 @@ from polymargin.streams._shuffle import ShuffleBuffer
 __all__ = ["SHUFFLE_SIZE", "Batches", "fit_stream"]
 
 SHUFFLE_SIZE = 64.0  # MiB
+_CALLER = 4  # of fit_stream, as _Run._read counts stack levels
 Batches = Callable[[], Iterable[tuple[Any, Any]]]
 
 
@@ -184,7 +185,7 @@ class _Run:
         order = OrderMeter(len(self.engine.classes)) if number == 0 else None
         for batch in self._buffer.mixed(self._read_in_order()):
             if order is not None:
-                order.add(batch.labels)
+                order.add(batch.labels, _CALLER)
             self._attempt.reached()
             yield batch
             seen += len(batch)
@@ -193,7 +194,7 @@ class _Run:
         if seen == 0:
             raise DataError("there are no rows")
         if order is not None:
-            order.look()
+            order.look(_CALLER)
 
     def _read_in_order(self) -> Iterator[Problem]:
         for X, y in self._batches():

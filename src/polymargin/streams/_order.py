@@ -27,8 +27,11 @@ class OrderMeter:
         self._next_look = _FIRST
         self._has_warned = False
 
-    def add(self, labels: "NDArray[np.int32]") -> None:
-        """Take in the next rows, and warn of runs once, as soon as they are seen."""
+    def add(self, labels: "NDArray[np.int32]", stacklevel: int = 1) -> None:
+        """Take in the next rows, and look at 1,024 of them, and again whenever they have doubled.
+
+        `stacklevel` says whose line a warning names: 1 that of the call of this method.
+        """
         if len(labels) == 0:
             return
         self._counts += np.bincount(labels, minlength=len(self._counts))
@@ -36,7 +39,7 @@ class OrderMeter:
         self._last = int(labels[-1])
         if self.n_rows >= self._next_look:
             self._next_look = 2 * self.n_rows
-            self.look()
+            self.look(stacklevel + 1)
 
     @property
     def n_rows(self) -> int:
@@ -62,8 +65,8 @@ class OrderMeter:
         deviation = np.sqrt(chance * (1 - chance) / self.n_rows)
         return bool(excess > _RUNS * (1 - chance) and excess > _DEVIATIONS * deviation)
 
-    def look(self) -> None:
-        """Warn of runs, once."""
+    def look(self, stacklevel: int = 1) -> None:
+        """Warn of runs, once; `stacklevel` as in `add`."""
         if self._has_warned or not self.has_runs:
             return
         self._has_warned = True
@@ -73,5 +76,5 @@ class OrderMeter:
             f"before, where their frequencies predict {self.by_chance:.0%}. Shuffle the rows "
             "(polymargin convert --shuffle), or raise shuffle_size (--shuffle-size).",
             SortedStreamWarning,
-            stacklevel=2,
+            stacklevel=stacklevel + 1,
         )
