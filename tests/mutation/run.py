@@ -122,7 +122,10 @@ def draw_mutants(paths: list[Path], count: int, seed: int) -> list[Mutant]:
     for path, name, occurrence in places:
         if 0 < count == len(mutants):
             break
-        changed = mutate_code(sources[path], get_operator(name)(), occurrence)
+        try:
+            changed = mutate_code(sources[path], get_operator(name)(), occurrence)
+        except AttributeError:  # the operator of exceptions cannot replace a dotted name
+            continue
         if (meaning := _meaning(changed)) not in seen:
             seen.add(meaning)
             mutants.append(Mutant(path, name.removeprefix("core/"), occurrence, changed))
