@@ -274,8 +274,9 @@ def test_rows_are_looked_at_whenever_they_have_doubled() -> None:
     for n_rows in (512, 511):
         meter.add(np.zeros(n_rows, np.int32))
         assert meter.has_runs
-    with pytest.warns(SortedStreamWarning, match="2,048 rows"):
+    with pytest.warns(SortedStreamWarning, match="2,048 rows") as told:
         meter.add(np.zeros(1, np.int32))
+    assert told[0].filename == __file__
 
 
 @pytest.mark.parametrize("n_rows", [200, 2000])

@@ -65,7 +65,7 @@ class OrderMeter:
         deviation = np.sqrt(chance * (1 - chance) / self.n_rows)
         return bool(excess > _RUNS * (1 - chance) and excess > _DEVIATIONS * deviation)
 
-    def look(self, stacklevel: int = 1) -> None:
+    def look(self, stacklevel: int) -> None:
         """Warn of runs, once; `stacklevel` as in `add`."""
         if self._has_warned or not self.has_runs:
             return
