@@ -17,7 +17,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -181,21 +180,11 @@ private:
     void lengthen(bool at_end) {
         if constexpr (ScalableStore<Store>) {
             if (!goal_.by_gap() || visits_ < slow * n_) return;
-            const Certificate before = certificate_;
-            const Multiple best = best_multiple(problem_, weights_, multiples(), options_.threads);
-            certificate_.primal = best.primal;
-            if (best.scale == 1 || !(at_end || goal_.reached(certificate_))) {
-                certificate_ = before;
-                return;
-            }
-            // The objective of the weights as they are returned, rounded once more.
+            const Multiple best = best_multiple(problem_, weights_, options_.threads);
+            const Certificate better{best.primal, certificate_.dual, certificate_.violation};
+            if (best.scale == 1 || !(at_end || goal_.reached(better))) return;
             weights_.scale(T(best.scale));
-            constexpr std::array as_they_are{1.0};
-            certificate_.primal =
-                best_multiple(problem_, weights_, as_they_are, options_.threads).primal;
-            if (at_end || goal_.reached(certificate_)) return;
-            certificate_ = before;
-            rebuild();
+            certificate_ = better;
         }
     }
 

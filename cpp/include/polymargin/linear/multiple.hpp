@@ -8,9 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <limits>
-#include <span>
 #include <vector>
 
 #include "polymargin/linear/problem.hpp"
@@ -37,8 +35,8 @@ constexpr auto multiples() {
 // Adds C L(s f) for all multiples s to `losses`; the scores are centred where the machine is
 // zero-sum, and padded.
 inline void add_losses(const Machine& machine, int k, std::int32_t y, double C,
-                       std::span<const double> scales, std::vector<double>& scores,
-                       std::span<CompensatedSum> losses) {
+                       std::vector<double>& scores, std::span<CompensatedSum> losses) {
+    constexpr auto scales = multiples();
     constexpr double never = -std::numeric_limits<double>::infinity();
     const double own_score = scores[y];
     scores[y] = never;
@@ -64,19 +62,19 @@ inline void add_losses(const Machine& machine, int k, std::int32_t y, double C,
 
 // Of weights that are centred where the machine is zero-sum.
 template <class Rows, WeightStore Store>
-Multiple best_multiple(const LinearProblem<Rows>& problem, const Store& weights,
-                       std::span<const double> scales, int threads) {
-    using Losses = std::vector<CompensatedSum>;
+Multiple best_multiple(const LinearProblem<Rows>& problem, const Store& weights, int threads) {
+    constexpr auto scales = multiples();
+    using Losses = std::array<CompensatedSum, scales.size()>;
     const std::size_t n = problem.size();
     const std::size_t parts = std::min<std::size_t>(n, threads > 1 ? 8 * threads : 1);
-    std::vector<Losses> losses(parts, Losses(scales.size()));
+    std::vector<Losses> losses(parts);
     parallel_for(threads, parts, [&](std::size_t part) {
         std::vector<typename Rows::value_type> scratch(problem.rows.scratch_size());
         std::vector<double> scores(simd::padded<double>(problem.k));
         for (std::size_t i = n * part / parts; i < n * (part + 1) / parts; ++i) {
             weights.scores_in_double(problem.rows.row(i, scratch.data()), scores.data());
-            add_losses(problem.machine, problem.k, problem.labels[i], problem.upper[i], scales,
-                       scores, losses[part]);
+            add_losses(problem.machine, problem.k, problem.labels[i], problem.upper[i], scores,
+                       losses[part]);
         }
     });
     const double norm = weights.squared_norm(false);
