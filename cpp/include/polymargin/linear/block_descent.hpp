@@ -28,7 +28,6 @@
 #include "polymargin/linear/active_set.hpp"
 #include "polymargin/linear/certificate.hpp"
 #include "polymargin/linear/look.hpp"
-#include "polymargin/linear/multiple.hpp"
 #include "polymargin/linear/outcome.hpp"
 #include "polymargin/linear/problem.hpp"
 #include "polymargin/linear/sweep.hpp"
@@ -65,7 +64,7 @@ public:
         while (!converged && !watch_.interrupted() && visits_ < budget_) {
             double gap = sweep();
             if (has_lists_) gap = listed_sweeps(gap);
-            accelerate(gap);
+            accelerate();
             if (watch_.stopped() || wait(gap)) continue;
             if (gap <= target()) {
                 converged = certify();
@@ -74,14 +73,13 @@ public:
             }
             check();
             if (watch_.stopped() || exhausted()) break;
-            if (goal_.reached(last_gap_, primal_, violation_) || is_near()) converged = certify();
+            if (goal_.reached(last_gap_, primal_, violation_)) converged = certify();
         }
-        if (!converged) converged = certify(true);
+        if (!converged) converged = certify();
         return {certificate_, static_cast<std::int64_t>(std::ceil(visits_ / n_)), converged};
     }
 
 private:
-    static constexpr double slow = 50;  // passes
     static constexpr double infinity = std::numeric_limits<double>::infinity();
 
     // The gap, as a sweep meets it, at which a certificate is worth its time.
@@ -141,11 +139,10 @@ private:
         return listed;
     }
 
-    void accelerate(double gap) {
+    void accelerate() {
         visits_ +=
             acceleration_.after_sweep(sweep_.visitor(), examples_.active(), duals_, weights_,
-                                      {visits_ / n_, gap, goal_.tol * primal_}, budget_ - visits_,
-                                      [&] { return watch_.interrupted(); });
+                                      budget_ - visits_, [&] { return watch_.interrupted(); });
     }
 
     // Looks at every example without moving it: true gap, objectives, the next active set.
@@ -166,33 +163,12 @@ private:
         if (!goal_.record_passes) record({primal_, primal_ - last_gap_, violation_});
     }
 
-    bool certify(bool at_end = false) {
+    bool certify() {
         certificate_ = polymargin::certify(problem_, duals_, weights_, options_.threads);
         primal_ = certificate_.primal;
-        rebuilt_ = tried_ = visits_;
-        if (!goal_.reached(certificate_)) lengthen(at_end);
+        rebuilt_ = visits_;
         record(certificate_);
         return goal_.reached(certificate_);
-    }
-
-    // A multiple of the weights may be a better primal point. It is what a slow fit ends with; the
-    // weights of others are exactly those of their dual variables.
-    void lengthen(bool at_end) {
-        if constexpr (ScalableStore<Store>) {
-            if (!goal_.by_gap() || visits_ < slow * n_) return;
-            const Multiple best = best_multiple(problem_, weights_, options_.threads);
-            const Certificate better{best.primal, certificate_.dual, certificate_.violation};
-            if (best.scale == 1 || !(at_end || goal_.reached(better))) return;
-            weights_.scale(T(best.scale));
-            certificate_ = better;
-        }
-    }
-
-    // Whether a multiple of the weights may be good enough, and was not tried lately.
-    bool is_near() const {
-        const double since = visits_ - tried_;
-        return goal_.by_gap() && visits_ >= slow * n_ && last_gap_ <= 10 * goal_.tol * primal_ &&
-               since >= 10 * n_ && since >= 0.1 * visits_;
     }
 
     void rebuild() {
@@ -244,7 +220,7 @@ private:
     bool has_lists_;
 
     double n_, budget_, visits_ = 0;
-    double rebuilt_ = 0, tried_ = 0;        // visits when the weights were last rebuilt, certified
+    double rebuilt_ = 0;                    // visits when the weights were last rebuilt,
     double next_pass_ = 1, recorded_ = -1;  // and recorded
     double accept_ = 1.05;                  // fraction of the tolerance the sweeps aim for
     T threshold_ = std::numeric_limits<T>::infinity();

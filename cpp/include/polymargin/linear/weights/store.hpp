@@ -35,10 +35,13 @@ concept WeightStore = requires(Store store, const Store& weights, std::size_t s)
     store.centre();
 };
 
-// One whose weights can be multiplied by a factor.
+// A vector space as well: what steps of second order need.
 template <class Store>
-concept ScalableStore =
-    WeightStore<Store> &&
-    requires(Store store, typename Store::value_type factor) { store.scale(factor); };
+concept DenseStore =
+    WeightStore<Store> && requires(Store store, typename Store::value_type factor) {
+        store.clear();
+        store.scale(factor);
+        store.add(factor, store);
+    };
 
 }  // namespace polymargin
