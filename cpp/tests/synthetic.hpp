@@ -123,7 +123,7 @@ template <class Rows, class T>
 std::vector<double> scores_of(const LinearProblem<Rows>& problem, const std::vector<T>& weights,
                               std::size_t i) {
     std::vector<double> f(problem.k);
-    std::vector<T> scratch(problem.rows.scratch_size());
+    std::vector<typename Rows::value_type> scratch(problem.rows.scratch_size());
     const auto row = problem.rows.row(i, scratch.data());
     for (int c = 0; c < problem.k; ++c) {
         const auto w = [&](std::size_t j) { return double(weights[j * problem.k + c]); };

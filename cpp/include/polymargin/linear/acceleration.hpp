@@ -1,5 +1,4 @@
-// When steps of second order (subspace.hpp) come between the sweeps. They need a store that is
-// dense; with another one there are none.
+// When steps of second order (subspace.hpp) come between the sweeps.
 #pragma once
 
 #include <cstdint>
@@ -7,26 +6,20 @@
 #include <span>
 
 #include "polymargin/duals.hpp"
+#include "polymargin/fit/pace.hpp"
 #include "polymargin/linear/problem.hpp"
 #include "polymargin/linear/subspace.hpp"
 #include "polymargin/linear/visitor.hpp"
 
 namespace polymargin {
 
-template <class Rows, WeightStore Store>
-class Acceleration {
-public:
-    template <class... Ignored>
-    explicit Acceleration(const Ignored&...) {}
-
-    template <class... Ignored>
-    double after_sweep(Ignored&&...) {
-        return 0;
-    }
+// Where a fit stands after a sweep: what lies behind, the gap that was met and the one to reach.
+struct Progress {
+    double passes, gap, target;
 };
 
-template <class Rows, DenseStore Store>
-class Acceleration<Rows, Store> {
+template <class Rows, WeightStore Store>
+class Acceleration {
 public:
     using T = typename Rows::value_type;
 
@@ -36,19 +29,23 @@ public:
           norms_(norms),
           threads_(options.threads),
           is_small_(problem.features() * problem.k <= small && problem.size() * problem.k <= small),
-          is_on_(options.second_order && (is_small_ || pays())) {}
+          is_on_(options.second_order && has_room()),
+          is_regular_(is_small_ || pays()) {}
 
-    // Every few sweeps, once the bounds of most examples are settled, a step on the active examples
-    // if it costs at most `budget` visits; returns how many it took.
+    // After some sweeps a step on the active examples, if it costs at most `budget` visits; returns
+    // how many it took.
     template <class Interrupted>
     double after_sweep(Visitor<Rows, Store>& visitor, std::span<const std::uint32_t> active,
-                       Duals<T>& duals, Store& weights, double budget, Interrupted&& interrupted) {
-        constexpr int sweeps_between = 20;
-        const bool settled = is_small_ || 4 * active.size() <= problem_.size();
-        if (!is_on_ || !settled || active.empty() || ++sweeps_ < sweeps_between) return 0;
+                       Duals<T>& duals, Store& weights, const Progress& progress, double budget,
+                       Interrupted&& interrupted) {
+        if (!is_on_ || active.empty()) return 0;
+        pace_.see(progress.passes, progress.gap);
+        ++sweeps_;
+        if (!is_due(active.size(), progress.target)) return 0;
         const auto cost = static_cast<double>(SubspaceStep<Rows, Store>::most_passes);
         if (cost * static_cast<double>(active.size()) > budget) return 0;
         sweeps_ = 0;
+        pace_.restart();
         if (!step_) {
             step_ = std::make_unique<SubspaceStep<Rows, Store>>(problem_, norms_, duals, weights,
                                                                 threads_);
@@ -58,16 +55,34 @@ public:
 
 private:
     static constexpr std::size_t small = 1 << 14;  // weights, and dual variables
+    static constexpr std::size_t most = 1 << 27;   // weights and their like
+    static constexpr double least_passes = 20;     // that tell a pace
+    static constexpr double many_passes = 150;     // about what three steps take
 
-    // A step needs a few more matrices of the size of the weights, and pays where there are far
-    // more examples than features or where all of it is small.
+    // Where steps are cheap, every few sweeps once the bounds of most examples are settled; else
+    // where descent would take long.
+    bool is_due(std::size_t active, double target) const {
+        constexpr int sweeps_between = 20;
+        const bool settled = is_small_ || 4 * active <= problem_.size();
+        if (is_regular_ && settled && sweeps_ >= sweeps_between) return true;
+        return pace_.way() >= least_passes && pace_.passes_to(target) > many_passes;
+    }
+
+    // Dense rows take matrices of the size of the weights.
+    bool has_room() const {
+        const auto matrices = static_cast<std::size_t>(1 + threads_);
+        return Rows::is_sparse || matrices * problem_.features() * problem_.k <= most;
+    }
+
+    // Far more examples than features.
     bool pays() const { return (4 + threads_) * problem_.features() <= problem_.size() / 2; }
 
     const LinearProblem<Rows>& problem_;
     std::span<const T> norms_;
     int threads_;
-    bool is_small_, is_on_;
+    bool is_small_, is_on_, is_regular_;
     int sweeps_ = 0;
+    Pace pace_;  // since the last step
     std::unique_ptr<SubspaceStep<Rows, Store>> step_;
 };
 

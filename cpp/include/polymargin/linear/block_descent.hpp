@@ -17,6 +17,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -28,6 +29,7 @@
 #include "polymargin/linear/active_set.hpp"
 #include "polymargin/linear/certificate.hpp"
 #include "polymargin/linear/look.hpp"
+#include "polymargin/linear/multiple.hpp"
 #include "polymargin/linear/outcome.hpp"
 #include "polymargin/linear/problem.hpp"
 #include "polymargin/linear/sweep.hpp"
@@ -64,7 +66,7 @@ public:
         while (!converged && !watch_.interrupted() && visits_ < budget_) {
             double gap = sweep();
             if (has_lists_) gap = listed_sweeps(gap);
-            accelerate();
+            accelerate(gap);
             if (watch_.stopped() || wait(gap)) continue;
             if (gap <= target()) {
                 converged = certify();
@@ -73,13 +75,14 @@ public:
             }
             check();
             if (watch_.stopped() || exhausted()) break;
-            if (goal_.reached(last_gap_, primal_, violation_)) converged = certify();
+            if (goal_.reached(last_gap_, primal_, violation_) || is_near()) converged = certify();
         }
-        if (!converged) converged = certify();
+        if (!converged) converged = certify(true);
         return {certificate_, static_cast<std::int64_t>(std::ceil(visits_ / n_)), converged};
     }
 
 private:
+    static constexpr double slow = 50;  // passes
     static constexpr double infinity = std::numeric_limits<double>::infinity();
 
     // The gap, as a sweep meets it, at which a certificate is worth its time.
@@ -139,10 +142,11 @@ private:
         return listed;
     }
 
-    void accelerate() {
+    void accelerate(double gap) {
         visits_ +=
             acceleration_.after_sweep(sweep_.visitor(), examples_.active(), duals_, weights_,
-                                      budget_ - visits_, [&] { return watch_.interrupted(); });
+                                      {visits_ / n_, gap, goal_.tol * primal_}, budget_ - visits_,
+                                      [&] { return watch_.interrupted(); });
     }
 
     // Looks at every example without moving it: true gap, objectives, the next active set.
@@ -163,12 +167,43 @@ private:
         if (!goal_.record_passes) record({primal_, primal_ - last_gap_, violation_});
     }
 
-    bool certify() {
+    bool certify(bool at_end = false) {
         certificate_ = polymargin::certify(problem_, duals_, weights_, options_.threads);
         primal_ = certificate_.primal;
-        rebuilt_ = visits_;
+        rebuilt_ = tried_ = visits_;
+        if (!goal_.reached(certificate_)) lengthen(at_end);
         record(certificate_);
         return goal_.reached(certificate_);
+    }
+
+    // A multiple of the weights may be a better primal point. It is what a slow fit ends with; the
+    // weights of others are exactly those of their dual variables.
+    void lengthen(bool at_end) {
+        if constexpr (ScalableStore<Store>) {
+            if (!goal_.by_gap() || visits_ < slow * n_) return;
+            const Certificate before = certificate_;
+            const Multiple best = best_multiple(problem_, weights_, multiples(), options_.threads);
+            certificate_.primal = best.primal;
+            if (best.scale == 1 || !(at_end || goal_.reached(certificate_))) {
+                certificate_ = before;
+                return;
+            }
+            // The objective of the weights as they are returned, rounded once more.
+            weights_.scale(T(best.scale));
+            constexpr std::array as_they_are{1.0};
+            certificate_.primal =
+                best_multiple(problem_, weights_, as_they_are, options_.threads).primal;
+            if (at_end || goal_.reached(certificate_)) return;
+            certificate_ = before;
+            rebuild();
+        }
+    }
+
+    // Whether a multiple of the weights may be good enough, and was not tried lately.
+    bool is_near() const {
+        const double since = visits_ - tried_;
+        return goal_.by_gap() && visits_ >= slow * n_ && last_gap_ <= 10 * goal_.tol * primal_ &&
+               since >= 10 * n_ && since >= 0.1 * visits_;
     }
 
     void rebuild() {
@@ -220,7 +255,7 @@ private:
     bool has_lists_;
 
     double n_, budget_, visits_ = 0;
-    double rebuilt_ = 0;                    // visits when the weights were last rebuilt,
+    double rebuilt_ = 0, tried_ = 0;        // visits when the weights were last rebuilt, certified
     double next_pass_ = 1, recorded_ = -1;  // and recorded
     double accept_ = 1.05;                  // fraction of the tolerance the sweeps aim for
     T threshold_ = std::numeric_limits<T>::infinity();

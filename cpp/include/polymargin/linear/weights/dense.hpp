@@ -237,15 +237,16 @@ public:
 
     // --- the whole matrix
 
-    void clear() { std::memset(data_, 0, features_ * stride_ * sizeof(T)); }
-
     void scale(T factor) {
         for (std::size_t at = 0; at < features_ * stride_; ++at) data_[at] *= factor;
     }
 
-    void add(T factor, const DenseWeights& other) {
+    // U <- keep U + other, and other <- 0.
+    void take(T keep, DenseWeights& other) {
+        T* from = other.data_;
         for (std::size_t at = 0; at < features_ * stride_; ++at) {
-            data_[at] += factor * other.data_[at];
+            data_[at] = keep * data_[at] + from[at];
+            from[at] = 0;
         }
     }
 

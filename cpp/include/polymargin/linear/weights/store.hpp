@@ -35,13 +35,10 @@ concept WeightStore = requires(Store store, const Store& weights, std::size_t s)
     store.centre();
 };
 
-// A vector space as well: what steps of second order need.
+// One whose weights can be multiplied by a factor.
 template <class Store>
-concept DenseStore =
-    WeightStore<Store> && requires(Store store, typename Store::value_type factor) {
-        store.clear();
-        store.scale(factor);
-        store.add(factor, store);
-    };
+concept ScalableStore =
+    WeightStore<Store> &&
+    requires(Store store, typename Store::value_type factor) { store.scale(factor); };
 
 }  // namespace polymargin
