@@ -128,7 +128,8 @@ class BaseSVM(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):  # typ
         """Dual vectors a_i of the rows given to `fit`, not centred; rows of weight zero are 0.
 
         The weights are ``duals_.T @ X``, less the mean over the classes where the machine is
-        zero-sum. In single precision a variable may be beyond its bound by a rounding error; the
+        zero-sum; a fit that took long may have met weights with a lower objective, and ends with
+        those. In single precision a variable may be beyond its bound by a rounding error; the
         dual objective is that of the variables moved back inside.
         """
         if "_dual_state" not in self.__dict__:

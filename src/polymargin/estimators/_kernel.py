@@ -362,7 +362,8 @@ class KernelSVM(BaseSVM):
         # The values of a precomputed kernel are not part of the model.
         self._kernel = PrecomputedKernel(None) if self.kernel == "precomputed" else kernel
         self._store_certificate(result, problem, machine, past)
-        alphas = self.duals_.astype(problem.rows.dtype, copy=False)
+        state = DualState.of(result.scoring, problem, machine)
+        alphas = state.csr.astype(problem.rows.dtype, copy=False)
         self.support_ = np.flatnonzero(np.diff(alphas.indptr))
         coef = alphas[self.support_].toarray().T
         if machine.zero_sum:
@@ -466,7 +467,7 @@ class _Parts:
             result, _ = self.train(part, warm=warm, title=title)
         if result.exception is not None:
             raise result.exception
-        state = DualState.of(result.duals, part, self.machine)
+        state = DualState.of(result.scoring, part, self.machine)
         alphas = state.csr.astype(part.rows.dtype, copy=False)
         support = np.flatnonzero(np.diff(alphas.indptr))
         coef = alphas[support].toarray().T

@@ -1,7 +1,7 @@
 """Descent by the core, from dual variables to an outcome."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from polymargin import core
@@ -47,6 +47,28 @@ class LinearOutcome:
             converged=result.converged,
             history=past.followed_by(result.history),
             exception=result.exception,
+        )
+
+    def with_best_of(self, earlier: "LinearOutcome", tol: float) -> "LinearOutcome":
+        """The better weights and the better dual variables of this and of an earlier one."""
+        primal = min(self, earlier, key=lambda outcome: outcome.primal_objective)
+        dual = max(self, earlier, key=lambda outcome: outcome.dual_objective)
+        gap = core.relative_gap(primal.primal_objective, dual.dual_objective)
+        history = self.history.copy()
+        history[-1]["primal"] = primal.primal_objective
+        history[-1]["dual"] = dual.dual_objective
+        history[-1]["gap"] = gap
+        return replace(
+            self,
+            coef=primal.coef,
+            intercept=primal.intercept,
+            duals=dual.duals,
+            primal_objective=primal.primal_objective,
+            dual_objective=dual.dual_objective,
+            dual_gap=gap,
+            violation=dual.violation,
+            converged=gap <= tol,
+            history=history,
         )
 
 

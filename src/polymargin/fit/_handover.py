@@ -39,9 +39,9 @@ class Handover:
             cost = passes * self.pass_cost
             had_chance = check.epoch * self.pass_cost >= _CHANCE * self.finish_cost
             is_late = check.epoch >= _LATE * self.max_iter
-            self.asked = (is_late and check.epoch + passes > self.max_iter) or (
-                had_chance and cost > self.finish_cost
-            )
+            is_too_slow = is_late and check.epoch + passes > self.max_iter
+            if is_too_slow or (had_chance and cost > self.finish_cost):
+                self.asked = True  # and stays so: a last check may look better
         return self.asked
 
     def passes_to_go(self) -> float:

@@ -107,14 +107,13 @@ class SecondOrderSteps:
 
             def watch(reached: Finish) -> bool:
                 interrupts.raise_pending()
-                best = reached.best
                 check = Check(
                     past.epochs + reached.n_steps,
                     past.seconds + time.perf_counter() - begin,
-                    best.primal, best.dual, best.gap, np.nan, len(beta),
+                    reached.lowest.primal, reached.highest.dual, reached.gap, np.nan, len(beta),
                 )  # fmt: skip
                 records.append(check)
-                self._keep(best.beta, past, records)
+                self._keep(reached.highest.beta, past, records)
                 return self.monitor(check) or check.epoch >= self.options.max_iter
 
             reached = finish(
@@ -149,24 +148,33 @@ def alternate(
     descent: Descent, second: SecondOrderSteps, warm: "Duals | None", *, is_forced: bool
 ) -> LinearOutcome:
     """Descent until it hands over, then second-order steps, then descent where those gave up."""
-    past, start, gap = Past(), warm, np.inf
+    past, start, gap, before = Past(), warm, np.inf, None
     if not is_forced or warm is not None:
         handover = second.handover()
-        outcome = descent.run(warm, stop=(lambda _: True) if is_forced else handover)
-        over = outcome.converged or outcome.exception is not None or second.monitor.stopped
+        before = descent.run(warm, stop=(lambda _: True) if is_forced else handover)
+        over = before.converged or before.exception is not None or second.monitor.stopped
         if over or not (handover.asked or is_forced):
-            return outcome
-        start, gap = outcome.duals, outcome.dual_gap
-        past = _past_of(outcome)
+            return before
+        start, gap = before.duals, before.dual_gap
+        past = _past_of(before)
     reached, past = second.run(start, gap, past)
-    duals = to_duals(reached.best.beta, second.problem.rows.dtype)
-    certified = descent.certify(duals, past)
-    if certified.converged or reached.exception or second.monitor.stopped:
-        certified.exception = reached.exception
-        return certified
-    if start is not None and certified.dual_gap > gap:
-        duals = start
-    return descent.run(duals, _past_of(certified))
+    outcome = _certified(descent, reached, past)
+    if before is not None:
+        outcome = outcome.with_best_of(before, descent.options.tol)
+    if outcome.converged or reached.exception or second.monitor.stopped:
+        outcome.exception = reached.exception
+        return outcome
+    last = descent.run(outcome.duals, _past_of(outcome))
+    return last if last.converged else last.with_best_of(outcome, descent.options.tol)
+
+
+def _certified(descent: Descent, reached: Finish, past: Past) -> LinearOutcome:
+    """Both ends of what the steps reached, in the precision of the rows."""
+    lowest, highest = (
+        descent.certify(to_duals(end.beta, descent.problem.rows.dtype), past)
+        for end in (reached.lowest, reached.highest)
+    )
+    return lowest.with_best_of(highest, descent.options.tol)
 
 
 def _past_of(outcome: LinearOutcome) -> Past:

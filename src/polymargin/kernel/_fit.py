@@ -47,6 +47,7 @@ class KernelOutcome:
     """What a fit reached."""
 
     duals: "Duals"
+    scoring: "Duals"  # those whose scores have the primal objective, most often the same
     n_iter: int
     primal_objective: float
     dual_objective: float
@@ -148,10 +149,12 @@ def train_kernel(
             IndefiniteKernelWarning,
             stacklevel=4,
         )
+    duals, lowest = loop.duals(), progress.lowest
     result = KernelOutcome(
-        duals=loop.duals(),
+        duals=duals,
+        scoring=duals if lowest is None or progress.primal <= lowest.primal else lowest.duals,
         n_iter=math.ceil(progress.visits / len(problem.labels)),
-        primal_objective=progress.primal,
+        primal_objective=progress.best_primal,
         dual_objective=progress.dual,
         dual_gap=progress.gap,
         violation=progress.violation,

@@ -1,11 +1,16 @@
 """When a kernel fit ends, and how far it has come."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from polymargin import core
 from polymargin.fit import Check
+
+if TYPE_CHECKING:
+    from polymargin.core import Duals
 
 
 @dataclass(frozen=True)
@@ -33,8 +38,9 @@ class Goal:
 class FitProgress:
     """How far a fit has come."""
 
-    primal: float = np.inf
+    primal: float = np.inf  # of the last check
     dual: float = -np.inf
+    lowest: "Lowest | None" = None  # primal objective that was kept
     violation: float = np.inf
     visits: int = 0
     seconds: float = 0.0  # behind the loop that counts them
@@ -44,6 +50,26 @@ class FitProgress:
     history: list[Check] = field(default_factory=list)
 
     @property
+    def best_primal(self) -> float:
+        """The lowest objective of a point that a fit can end with."""
+        return self.primal if self.lowest is None else min(self.primal, self.lowest.primal)
+
+    @property
     def gap(self) -> float:
         """Relative duality gap; NaN with an indefinite kernel, whose objectives bound nothing."""
-        return core.relative_gap(self.primal, self.dual) if self.negative is None else np.nan
+        return core.relative_gap(self.best_primal, self.dual) if self.negative is None else np.nan
+
+    def keep(self, primal: float, duals: "Callable[[], Duals]") -> None:
+        """Dual variables whose scores are the best so far, apart from the last ones."""
+        if self.negative is None and primal < (
+            np.inf if self.lowest is None else self.lowest.primal
+        ):
+            self.lowest = Lowest(primal, duals())
+
+
+@dataclass(frozen=True)
+class Lowest:
+    """A primal point, by the dual variables that give its scores."""
+
+    primal: float
+    duals: "Duals"

@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -114,37 +115,34 @@ class SecondOrderLoop:
         history = before.history
 
         def watch(reached: Finish) -> bool:
-            best = reached.best
             history.append(
                 Check(
                     before.visits / n + reached.n_steps,
                     behind + time.perf_counter() - begin,
-                    best.primal, best.dual, best.gap, np.nan, n,
+                    reached.lowest.primal, reached.highest.dual, reached.gap, np.nan, n,
                 )
             )  # fmt: skip
             if keeper is not None and keeper.is_due():
-                keeper.keep(self._as_duals(best.beta), np.array(history, RECORD))
+                keeper.keep(self._as_duals(reached.highest.beta), np.array(history, RECORD))
             interrupts.raise_pending()
             return on_check(history[-1]) or history[-1].epoch >= self._goal.max_iter
 
         budget = _TRIES * predict_cost(self._space_of_this_size(), variables, beta, max_free)
         duals, reached = self._loop.duals(), None
-        objectives = (before.primal, before.dual)
+        after = replace(before, seconds=behind)
         if math.isfinite(budget):  # else there are too many free variables
             sigma, tol = first_sigma(beta, variables), self._goal.tol
             with blas_threads(self._n_threads):
                 space = KernelSpace(self._gram())
                 reached = finish(space, variables, beta, sigma, tol, budget, watch, max_free)
-            if reached.best.gap < before.gap:
-                duals = self._as_duals(reached.best.beta)
-                objectives = (reached.best.primal, reached.best.dual)
-        after = FitProgress(
-            *objectives,
-            violation=before.violation,
-            visits=before.visits + (0 if reached is None else reached.n_steps * n),
-            seconds=behind + time.perf_counter() - begin,
-            history=history,
-        )
+            lowest, highest = reached.lowest, reached.highest
+            after.keep(before.primal, self._loop.duals)
+            after.keep(lowest.primal, lambda: self._as_duals(lowest.beta))
+            if highest.dual > before.dual:
+                duals = self._as_duals(highest.beta)
+                after.primal, after.dual = highest.primal, highest.dual
+            after.visits += reached.n_steps * n
+            after.seconds += time.perf_counter() - begin
         self._loop = self._make(duals, after)
         if reached is not None and reached.exception is not None:
             raise reached.exception

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from polymargin.kernel._active import ActiveExamples
     from polymargin.solvers import Blocks
 
+_SLOW = 50  # passes after which the best primal point is kept, as it need not be the last one
+
 
 class WorkingSets:
     """Rounds until the goal is reached."""
@@ -118,13 +120,15 @@ class WorkingSets:
         progress = self.progress
         found = self._examples.check()
         progress.primal, progress.dual, progress.violation = found[2:]
+        if progress.visits >= _SLOW * self._n and not self._is_shrunk:
+            progress.keep(progress.primal, self.duals)
         # What those set aside add to the gap is seen when they are back.
         progress.converged = self._goal.reached(progress, 0.9 if self._is_shrunk else 1.0)
         progress.history.append(
             Check(
                 epoch=progress.visits / self._n,
                 seconds=progress.seconds + time.perf_counter() - start,
-                primal=progress.primal,
+                primal=progress.best_primal,
                 dual=progress.dual,
                 gap=progress.gap,
                 violation=progress.violation,

@@ -10,7 +10,7 @@ which is convex with a Jacobian that `_step` solves with. The next stage starts 
 larger sigma. A stage is left once |g|^2 / 2 is a fraction of its proximal term.
 
 Whatever happens on the way, each beta(W) is feasible, and its own W and objectives are computed:
-what is returned is the one with the smallest gap.
+what is returned is the one with the lowest primal and the one with the highest dual objective.
 """
 
 from collections.abc import Callable
@@ -46,20 +46,22 @@ class Point:
     primal: float
     dual: float
 
-    @property
-    def gap(self) -> float:
-        return core.relative_gap(self.primal, self.dual)
-
 
 @dataclass
 class Finish:
     """What was reached, and at what cost."""
 
-    best: Point
+    lowest: Point  # primal objective
+    highest: Point  # dual objective
     n_steps: int = 0
     operations: float = 0.0
     converged: bool = False
     exception: BaseException | None = None  # what interrupted it
+
+    @property
+    def gap(self) -> float:
+        """Relative, between the best of both sides."""
+        return core.relative_gap(self.lowest.primal, self.highest.dual)
 
 
 def finish(
@@ -111,14 +113,15 @@ class _Proximal:
         self._largest = _LARGEST * float(np.max(variables.upper))
         self._weights = space.weights(variables.alphas(start))
         self._scores = space.scores(self._weights)
-        self.reached = Finish(self._point(start, self._weights, self._scores))
+        first = self._point(start, self._weights, self._scores)
+        self.reached = Finish(first, first)
 
     def run(self) -> None:
         reached, stalled, gap, dual = self.reached, 0, np.inf, 0.0
         while stalled < _STALLED and not self._stage():
-            moves = reached.best.gap < 0.9 * gap or reached.best.dual > 1.1 * dual
+            moves = reached.gap < 0.9 * gap or reached.highest.dual > 1.1 * dual
             stalled = 0 if moves else stalled + 1
-            gap, dual = min(gap, reached.best.gap), max(dual, reached.best.dual)
+            gap, dual = reached.gap, reached.highest.dual
             self._sigma = min(_GROWTH * self._sigma, self._largest)
             self._scores = self._space.scores(self._weights)
 
@@ -132,13 +135,13 @@ class _Proximal:
             weights = space.weights(variables.alphas(at.beta))
             scores = space.scores(weights)
             self._consider(at.beta, weights, scores)
-            if reached.best.gap <= self._tol:
+            if reached.gap <= self._tol:
                 reached.converged = True
                 return True
             residual, residual_scores = self._weights - weights, self._scores - scores
             proximal = float(np.sum((at.beta - self._center) ** 2)) / (2 * self._sigma)
             off = space.inner(residual, residual, residual_scores) / 2
-            if off <= max(_INEXACT * proximal, 1e-15 * abs(reached.best.dual)):
+            if off <= max(_INEXACT * proximal, 1e-15 * abs(reached.highest.dual)):
                 break
             cost, by_weights = step_cost(
                 space, variables.n_classes, at.n_free, at.n_moving, self._max_free
@@ -191,8 +194,10 @@ class _Proximal:
 
     def _consider(self, beta: "Floats", weights: "Floats", scores: "Floats") -> None:
         point = self._point(beta, weights, scores)
-        if point.gap < self.reached.best.gap:
-            self.reached.best = point
+        if point.primal < self.reached.lowest.primal:
+            self.reached.lowest = point
+        if point.dual > self.reached.highest.dual:
+            self.reached.highest = point
 
     def _point(self, beta: "Floats", weights: "Floats", scores: "Floats") -> Point:
         norm = self._space.inner(weights, weights, scores) / 2

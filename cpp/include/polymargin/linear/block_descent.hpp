@@ -17,19 +17,19 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "polymargin/fit/stall.hpp"
 #include "polymargin/fit/watch.hpp"
 #include "polymargin/linear/acceleration.hpp"
 #include "polymargin/linear/active_set.hpp"
+#include "polymargin/linear/best_weights.hpp"
 #include "polymargin/linear/certificate.hpp"
 #include "polymargin/linear/look.hpp"
-#include "polymargin/linear/multiple.hpp"
 #include "polymargin/linear/outcome.hpp"
 #include "polymargin/linear/problem.hpp"
 #include "polymargin/linear/sweep.hpp"
@@ -53,6 +53,7 @@ public:
           examples_(problem.size(), options.seed),
           sweep_(problem, norms_, duals, weights, options),
           acceleration_(problem, options, norms_),
+          best_(problem, options.threads),
           has_lists_(options.class_lists && !duals.flat() && !problem.machine.zero_sum),
           n_(static_cast<double>(problem.size())),
           budget_(static_cast<double>(goal_.max_iter) * n_) {}
@@ -164,6 +165,7 @@ private:
         violation_ = look.violation;
         sweeps_ = 0;
         primal_ = 0.5 * weights_.squared_norm(problem_.machine.zero_sum) + look.loss;
+        if (is_slow()) best_.see(weights_, primal_);
         if (!goal_.record_passes) record({primal_, primal_ - last_gap_, violation_});
     }
 
@@ -171,38 +173,31 @@ private:
         certificate_ = polymargin::certify(problem_, duals_, weights_, options_.threads);
         primal_ = certificate_.primal;
         rebuilt_ = tried_ = visits_;
-        if (!goal_.reached(certificate_)) lengthen(at_end);
+        if (!goal_.reached(certificate_)) lower_primal(at_end);
         record(certificate_);
         return goal_.reached(certificate_);
     }
 
-    // A multiple of the weights may be a better primal point. It is what a slow fit ends with; the
-    // weights of others are exactly those of their dual variables.
-    void lengthen(bool at_end) {
-        if constexpr (ScalableStore<Store>) {
-            if (!goal_.by_gap() || visits_ < slow * n_) return;
-            const Certificate before = certificate_;
-            const Multiple best = best_multiple(problem_, weights_, multiples(), options_.threads);
-            certificate_.primal = best.primal;
-            if (best.scale == 1 || !(at_end || goal_.reached(certificate_))) {
-                certificate_ = before;
-                return;
-            }
-            // The objective of the weights as they are returned, rounded once more.
-            weights_.scale(T(best.scale));
-            constexpr std::array as_they_are{1.0};
-            certificate_.primal =
-                best_multiple(problem_, weights_, as_they_are, options_.threads).primal;
-            if (at_end || goal_.reached(certificate_)) return;
-            certificate_ = before;
-            rebuild();
-        }
+    // Other weights may be a better primal point. They are what a slow fit ends with; the weights
+    // of others are exactly those of their dual variables.
+    void lower_primal(bool at_end) {
+        if (!goal_.by_gap() || !is_slow()) return;
+        auto found = best_.better_than(weights_, certificate_.primal);
+        if (!found) return;
+        Certificate lower = certificate_;
+        lower.primal = found->primal;
+        if (!(at_end || goal_.reached(lower))) return;
+        certificate_ = lower;
+        weights_ = std::move(found->weights);
     }
 
-    // Whether a multiple of the weights may be good enough, and was not tried lately.
+    bool is_slow() const { return visits_ >= slow * n_; }
+
+    // Whether other weights may be good enough, and were not tried lately.
     bool is_near() const {
-        const double since = visits_ - tried_;
-        return goal_.by_gap() && visits_ >= slow * n_ && last_gap_ <= 10 * goal_.tol * primal_ &&
+        const double since = visits_ - tried_, dual = primal_ - last_gap_;
+        return goal_.by_gap() && is_slow() &&
+               std::min(primal_, best_.primal()) - dual <= 10 * goal_.tol * primal_ &&
                since >= 10 * n_ && since >= 0.1 * visits_;
     }
 
@@ -252,6 +247,7 @@ private:
     ActiveSet examples_;
     Sweep<Rows, Store> sweep_;
     Acceleration<Rows, Store> acceleration_;
+    BestWeights<Rows, Store> best_;
     bool has_lists_;
 
     double n_, budget_, visits_ = 0;

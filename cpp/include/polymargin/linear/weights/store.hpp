@@ -7,6 +7,7 @@
 //                                            of all lanes or a list of Change
 //     slices(), slice(s, count), whole()     slices that threads may write side by side
 //     squared_norm(centred), centre()        over the classes
+//     scale(factor)                          all of U
 //     rebuild(problem, duals, threads)       U anew from the dual variables; returns |W|^2, W being
 //                                            U before it was rounded
 //     copy(), lanes()
@@ -33,12 +34,7 @@ concept WeightStore = requires(Store store, const Store& weights, std::size_t s)
     { weights.whole() } -> std::same_as<typename Store::Slice>;
     { weights.copy() } -> std::same_as<Store>;
     store.centre();
+    store.scale(typename Store::value_type{});
 };
-
-// One whose weights can be multiplied by a factor.
-template <class Store>
-concept ScalableStore =
-    WeightStore<Store> &&
-    requires(Store store, typename Store::value_type factor) { store.scale(factor); };
 
 }  // namespace polymargin

@@ -1,8 +1,9 @@
-// The best multiple of the weights: s >= 1 with the lowest P(s U).
+// The weights with which a slow fit ends: a primal point need not be that of the dual variables.
 //
-// Where C is large, the loss of margins that are short by little is most of the gap, and the norm
-// is off by much less. Weights that are longer by little have no such loss. s U is a primal point
-// like any other, and it predicts what U does.
+// Where C is large, the primal objective swings from check to check while the dual one rises, so
+// that the best weights met are not the last ones. And the loss of margins that are short by little
+// is most of the gap there, the norm is off by much less: s U with s > 1, a primal point like any
+// other that predicts what U does, has no such loss.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +11,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "polymargin/linear/problem.hpp"
@@ -22,7 +25,7 @@
 namespace polymargin {
 
 struct Multiple {
-    double scale = 1, primal = 0;
+    double scale = 1, primal = 0;  // P(scale U)
 };
 
 // 1 + 2^-2, 1 + 2^-3, ..., 1.
@@ -89,5 +92,58 @@ Multiple best_multiple(const LinearProblem<Rows>& problem, const Store& weights,
     }
     return best;
 }
+
+template <class Rows, WeightStore Store>
+class BestWeights {
+public:
+    using T = typename Store::value_type;
+
+    explicit BestWeights(const LinearProblem<Rows>& problem, int threads)
+        : problem_(problem),
+          threads_(threads),
+          has_room_(problem.features() * static_cast<std::size_t>(problem.k) <= most) {}
+
+    // Of weights that a check met.
+    void see(const Store& weights, double primal) {
+        if (!has_room_ || !(primal < primal_)) return;
+        primal_ = primal;
+        kept_.emplace(weights.copy());
+        if (problem_.machine.zero_sum) kept_->centre();
+    }
+
+    double primal() const { return primal_; }
+
+    struct Found {
+        Store weights;
+        double primal;
+    };
+
+    // Better weights than these, which are centred where the machine is zero-sum.
+    std::optional<Found> better_than(const Store& weights, double primal) const {
+        if (!has_room_) return {};
+        const Store* base = &weights;
+        Multiple best = best_multiple(problem_, weights, multiples(), threads_);
+        if (kept_ && primal_ < best.primal) {
+            const Multiple other = best_multiple(problem_, *kept_, multiples(), threads_);
+            if (other.primal < best.primal) best = other, base = &*kept_;
+        }
+        Found found{base->copy(), 0};
+        found.weights.scale(T(best.scale));
+        // The objective of the weights as they are returned, rounded once more.
+        constexpr std::array as_they_are{1.0};
+        found.primal = best_multiple(problem_, found.weights, as_they_are, threads_).primal;
+        if (!(found.primal < primal)) return {};
+        return found;
+    }
+
+private:
+    static constexpr std::size_t most = 1 << 27;  // weights
+
+    const LinearProblem<Rows>& problem_;
+    int threads_;
+    bool has_room_;
+    double primal_ = std::numeric_limits<double>::infinity();
+    std::optional<Store> kept_;
+};
 
 }  // namespace polymargin
