@@ -72,12 +72,6 @@ public:
         return norm.value();
     }
 
-    void scale(T factor) {
-        for (auto& classes : features_) {
-            for (auto& [c, w] : classes) w *= factor;
-        }
-    }
-
     void centre() {
         for (auto& classes : features_) {
             double sum = 0;
