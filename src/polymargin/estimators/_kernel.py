@@ -183,7 +183,7 @@ class KernelSVM(BaseSVM):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "machine": [str],
-        "C": [Interval(Real, 0, None, closed="neither")],
+        "C": [Interval(Real, 0, None, closed="right")],
         "kernel": [StrOptions(set(KERNELS)), callable],
         "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="neither")],
         "degree": [Interval(Integral, 0, 2**31 - 1, closed="both")],

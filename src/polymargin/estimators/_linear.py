@@ -177,7 +177,7 @@ class LinearSVM(BaseSVM):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "machine": [str],
-        "C": [Interval(Real, 0, None, closed="neither")],
+        "C": [Interval(Real, 0, None, closed="right")],
         "fit_intercept": ["boolean"],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, 2**62, closed="left")],

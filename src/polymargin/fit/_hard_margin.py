@@ -1,0 +1,257 @@
+"""C = inf: the hard-margin problem, in which no example may violate its margins.
+
+    minimise  |W|^2 / 2    subject to    m_ic(W) = nu_ic^T f(x_i) >= t_ic    for all i and c
+
+Its dual is that of a finite C without the upper bounds. So dual variables of any finite C are
+feasible, and so are their weights, divided by their smallest margin m = min m_ic / t_ic, where that
+is positive. Every multiple of beta is as good as beta itself, which leaves the two bounds
+
+    (t^T beta)^2 / (2 |W|^2)  <=  optimum  <=  |W|^2 / (2 m^2),    W = A^T beta,
+
+the left one being the best dual objective among the multiples. Fits at C, 100 C, 10,000 C ..., each
+from the dual variables of the last one, bring them together: from some C on no upper bound binds.
+
+Where the classes cannot be separated the left one grows without bound instead. At any time it says
+that no weights of norm 1 have a smallest margin of more than |W| / t^T beta.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from polymargin import core
+from polymargin._wording import counted
+from polymargin.errors import NotSeparableError
+from polymargin.fit._conflicts import find_conflict
+from polymargin.fit._outcome import Outcome
+from polymargin.fit._past import Past
+from polymargin.fit._problem import Problem
+from polymargin.fit._progress import RECORD, Check
+from polymargin.fit._state import ProblemKeeper, restrict_duals
+from polymargin.second_order import Variables, to_array
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from polymargin.core import Duals, MachineInfo
+
+    Floats = NDArray[np.float64]
+
+_GROWTH = 100.0  # of C from stage to stage
+_ROUGH = 1e-2  # gap of a stage as long as no weights separate the classes
+_SHARE = 0.25  # of `tol` is the gap of a stage after that: the slack that is left adds to it
+_NAMED = 5  # rows in a message
+_REMEDY = "Train with a finite C, which lets examples pass their margins at a price."
+
+
+class Scalable(Outcome, Protocol):
+    """What a fit of any machine reached."""
+
+    def scaled(self, factor: float) -> Any:
+        """The same with weights and dual variables times a factor."""
+        ...
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A fit at a finite C on the way."""
+
+    problem: Problem
+    C: float
+    tol: float
+    max_iter: int
+    warm: "Duals | None"
+    keeper: ProblemKeeper | None
+
+
+@dataclass(frozen=True)
+class HardMargin:
+    """A hard-margin problem, and how fits at finite C are made and scored."""
+
+    problem: Problem
+    machine: "MachineInfo"
+    diagonal: "NDArray[Any]"  # K_ii
+    tol: float
+    by_gap: bool  # else by the largest KKT violation
+    max_iter: int
+    solve: Callable[[Stage], tuple[Any, bool]]
+    score: Callable[[Any], Iterator[tuple[slice, "Floats"]]]  # an outcome: rows and their scores
+
+    def run(self, warm: "Duals | None", keeper: ProblemKeeper | None) -> tuple[Any, bool]:
+        """The outcome, and whether a callback stopped the fit; NotSeparableError."""
+        self._refuse_hopeless()
+        C, tol, past = self._first_C(warm), max(_ROUGH, self._finest), Past()
+        while True:
+            problem = replace(self.problem, upper=np.full(len(self.problem), C))
+            passes = self.max_iter - int(past.epochs)
+            after = None if keeper is None else keeper.after(past)
+            outcome, stopped = self.solve(Stage(problem, C, tol, passes, warm, after))
+            ray = self._ray(outcome)
+            past = past.and_then(_past_of(outcome))
+            reached = self._conclude(outcome, ray, past)
+            if reached.converged or reached.exception is not None or stopped:
+                return reached, stopped
+            is_last = past.epochs >= self.max_iter or _GROWTH * C > self._largest_C
+            if ray.bound <= self._least_margin or (is_last and ray.margin <= 0):
+                raise self._not_separable(ray, reached.n_iter)
+            if is_last:
+                return reached, False
+            warm = outcome.duals
+            if ray.margin > 0 and tol > self._finest:
+                tol = self._finest
+            else:
+                C *= _GROWTH
+
+    @property
+    def _finest(self) -> float:
+        return _SHARE * self.tol
+
+    @property
+    def _radius(self) -> float:
+        """The length of the longest row."""
+        return math.sqrt(float(np.max(self.diagonal)))
+
+    @property
+    def _least_margin(self) -> float:
+        """What rounding leaves of a margin beside the longest row."""
+        return math.sqrt(float(np.finfo(self.problem.rows.dtype).eps)) * self._radius
+
+    @property
+    def _largest_C(self) -> float:
+        """What the dual variables sum up to at that margin: a larger C changes nothing."""
+        return 1 / self._least_margin**2
+
+    def _first_C(self, warm: "Duals | None") -> float:
+        """Such that the bounds cut none of the dual variables of a warm start."""
+        values = np.zeros(0) if warm is None else warm.__getstate__()[3]
+        largest = len(self.problem.classes) * float(np.max(values, initial=0.0))
+        return max(_GROWTH / self._radius**2, 2.0 * largest)
+
+    def _ray(self, outcome: Scalable) -> "Ray":
+        beta, margins, targets, least = [], [], [], []
+        k = len(self.problem.classes)
+        for part, scores in self.score(outcome):
+            labels, upper = self.problem.labels[part], self.problem.upper[part]
+            variables = Variables(self.machine, labels, upper, k)
+            found = variables.margins(scores)
+            numbers = np.arange(part.start, part.stop)
+            values = to_array(restrict_duals(outcome.duals, numbers))
+            used = values > 0
+            beta.append(values[used])
+            margins.append(found[used])
+            targets.append(variables.targets[used])
+            relative = np.full(found.shape, np.inf)
+            np.divide(found, variables.targets, out=relative, where=variables.is_there)
+            least.append(relative.min(axis=1))
+        return Ray(*map(np.concatenate, (beta, margins, targets, least)))
+
+    def _conclude(self, outcome: Scalable, ray: "Ray", past: Past) -> Any:
+        """The multiple of what was reached that has a smallest margin of 1, where one has."""
+        gap = core.relative_gap(ray.primal, ray.dual)
+        violation = ray.violation
+        distance = gap if self.by_gap else violation
+        last = Check(
+            past.epochs, past.seconds, ray.primal, ray.dual, gap, violation, len(self.problem)
+        )
+        reached = outcome.scaled(ray.factor)
+        reached.n_iter = math.ceil(past.epochs)
+        reached.primal_objective, reached.dual_objective = ray.primal, ray.dual
+        reached.dual_gap, reached.violation = gap, violation
+        reached.converged = bool(distance <= self.tol)
+        reached.history = np.concatenate([past.history, np.array([last], RECORD)])
+        return reached
+
+    def _refuse_hopeless(self) -> None:
+        """What shows without a fit."""
+        zero = np.flatnonzero(self.diagonal <= 0)
+        if len(zero):
+            rows = self._as_given(zero[:1])
+            raise NotSeparableError(
+                f"C=inf: row {rows[0]} has scores of 0 whatever the weights, and no margin can be "
+                f"kept: its features are all 0, or its kernel value with itself. {_REMEDY}",
+                rows=rows,
+                margin=0.0,
+            )
+        conflict = find_conflict(self.problem)
+        if conflict is not None:
+            rows = self._as_given(np.array(conflict))
+            one, other = self.problem.classes[self.problem.labels[list(conflict)]].tolist()
+            raise NotSeparableError(
+                f"C=inf: rows {rows[0]} and {rows[1]} are the same and have the labels {one!r} and "
+                f"{other!r}, so that nothing can separate them. {_REMEDY}",
+                rows=rows,
+                margin=0.0,
+            )
+
+    def _not_separable(self, ray: "Ray", n_iter: int) -> NotSeparableError:
+        worst = np.argsort(ray.least, kind="stable")
+        rows = self._as_given(worst[ray.least[worst] <= 0])
+        named = ", ".join(map(str, rows[:_NAMED].tolist()))
+        bound = f"{ray.bound:.2g}, where the longest row has a length of {self._radius:.2g}"
+        if ray.bound <= self._least_margin:
+            what = f"the classes cannot be separated: the largest margin is below {bound}."
+        else:
+            what = (
+                f"no weights were found in {counted(n_iter, 'pass', 'passes')} that separate the "
+                f"classes; the largest margin is at most {bound}. Raise max_iter to look further."
+            )
+        return NotSeparableError(
+            f"C=inf: {what} {counted(len(rows), 'row')} of {len(self.problem):,} on the wrong "
+            f"side, {named}{' ...' if len(rows) > _NAMED else ''}. {_REMEDY}",
+            rows=rows,
+            margin=ray.bound,
+        )
+
+    def _as_given(self, rows: "NDArray[np.int64]") -> "NDArray[np.int64]":
+        """Numbers of rows as the user counts them."""
+        return rows if self.problem.kept is None else self.problem.kept[rows]
+
+
+@dataclass(frozen=True)
+class Ray:
+    """Dual variables and the weights that they give, of which any multiple will do."""
+
+    beta: "Floats"  # those that are positive
+    margins: "Floats"  # of each
+    targets: "Floats"
+    least: "Floats"  # margin of each example, in units of its target
+
+    @property
+    def margin(self) -> float:
+        return float(np.min(self.least))
+
+    @property
+    def factor(self) -> float:
+        """What gives the weights a smallest margin of 1; 1 where nothing does."""
+        return 1 / self.margin if self.margin > 0 else 1.0
+
+    @property
+    def dual(self) -> float:
+        return 1 / (2 * self.bound**2) if self.bound > 0 else math.inf
+
+    @property
+    def primal(self) -> float:
+        return self._squared_norm * self.factor**2 / 2 if self.margin > 0 else math.inf
+
+    @property
+    def bound(self) -> float:
+        """On the smallest margin of any weights of norm 1."""
+        total = float(self.beta @ self.targets)
+        return math.sqrt(self._squared_norm) / total if total > 0 else math.inf
+
+    @property
+    def violation(self) -> float:
+        """The largest of the KKT conditions: margins of positive variables are 1."""
+        return float(np.max(np.abs(self.factor * self.margins - self.targets), initial=0.0))
+
+    @property
+    def _squared_norm(self) -> float:
+        return max(float(self.beta @ self.margins), 0.0)
+
+
+def _past_of(outcome: Outcome) -> Past:
+    last = outcome.history[-1]
+    return Past(float(last["seconds"]), float(last["epoch"]), outcome.history)
