@@ -1,5 +1,6 @@
 """What the linear and the kernel estimator share."""
 
+import math
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
@@ -68,12 +69,15 @@ class BaseSVM(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):  # typ
         Infinite where C is, whatever positive weight a row has, and only there. `known` are the
         classes of a stream, in which a batch may be of weight zero.
         """
-        C = float(min(self.C, _LARGEST)) if self.C < np.inf else np.inf
+        try:
+            C = float(self.C)
+        except OverflowError:
+            C = _LARGEST
         if sample_weight is None and self.class_weight is None:
             return np.broadcast_to(np.float64(C), X.shape[:1])
         weights = check_sample_weight(sample_weight, X, allow_zeros=known is not None)
         weights = apply_class_weight(self.class_weight, y, weights, known)
-        if C == np.inf:
+        if math.isinf(C):
             return np.where(weights > 0, np.inf, 0.0)
         with np.errstate(over="ignore"):
             upper: NDArray[np.float64] = np.minimum(C * weights, _LARGEST)

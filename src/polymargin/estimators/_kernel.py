@@ -347,7 +347,7 @@ class KernelSVM(BaseSVM):
             self._calibrate(cross_fit, parts.fit)
         task.end()
         if not result.converged and not stopped:
-            warn_not_converged(result, self, problem.rows.dtype.name)
+            warn_not_converged(result, self, problem, choice)
 
     def _store(
         self,

@@ -280,7 +280,7 @@ class LinearSVM(BaseSVM):
                 self._calibrate(cross_fit, partial(self._fit_part, problem, choice, options))
             task.end()
             if not result.converged and not stopped:
-                warn_not_converged(result, self, problem.rows.dtype.name)
+                warn_not_converged(result, self, problem, choice)
         return self
 
     def _fit_part(

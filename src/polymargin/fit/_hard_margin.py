@@ -23,9 +23,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from polymargin import core
-from polymargin._wording import counted
-from polymargin.errors import NotSeparableError
-from polymargin.fit._conflicts import find_conflict
+from polymargin.fit._not_separable import not_separable, refuse_at_sight
 from polymargin.fit._outcome import Outcome
 from polymargin.fit._past import Past
 from polymargin.fit._problem import Problem
@@ -43,8 +41,7 @@ if TYPE_CHECKING:
 _GROWTH = 100.0  # of C from stage to stage
 _ROUGH = 1e-2  # gap of a stage as long as no weights separate the classes
 _SHARE = 0.25  # of `tol` is the gap of a stage after that: the slack that is left adds to it
-_NAMED = 5  # rows in a message
-_REMEDY = "Train with a finite C, which lets examples pass their margins at a price."
+_INDEFINITE = "C=inf needs a positive semi-definite kernel, as any margin does: set a finite C"
 
 
 class Scalable(Outcome, Protocol):
@@ -62,7 +59,6 @@ class Stage:
     problem: Problem
     C: float
     tol: float
-    max_iter: int
     warm: "Duals | None"
     keeper: ProblemKeeper | None
 
@@ -76,27 +72,38 @@ class HardMargin:
     diagonal: "NDArray[Any]"  # K_ii
     tol: float
     by_gap: bool  # else by the largest KKT violation
-    max_iter: int
+    max_iter: int  # of each fit at a finite C
     solve: Callable[[Stage], tuple[Any, bool]]
     score: Callable[[Any], Iterator[tuple[slice, "Floats"]]]  # an outcome: rows and their scores
 
     def run(self, warm: "Duals | None", keeper: ProblemKeeper | None) -> tuple[Any, bool]:
         """The outcome, and whether a callback stopped the fit; NotSeparableError."""
-        self._refuse_hopeless()
+        if np.any(self.diagonal < 0):
+            raise ValueError(_INDEFINITE)
+        refuse_at_sight(self.problem, self.diagonal)
         C, tol, past = self._first_C(warm), max(_ROUGH, self._finest), Past()
         while True:
             problem = replace(self.problem, upper=np.full(len(self.problem), C))
-            passes = self.max_iter - int(past.epochs)
             after = None if keeper is None else keeper.after(past)
-            outcome, stopped = self.solve(Stage(problem, C, tol, passes, warm, after))
+            outcome, stopped = self.solve(Stage(problem, C, tol, warm, after))
+            if math.isnan(outcome.dual_gap):
+                raise ValueError(_INDEFINITE)
             ray = self._ray(outcome)
             past = past.and_then(_past_of(outcome))
             reached = self._conclude(outcome, ray, past)
             if reached.converged or reached.exception is not None or stopped:
                 return reached, stopped
-            is_last = past.epochs >= self.max_iter or _GROWTH * C > self._largest_C
-            if ray.bound <= self._least_margin or (is_last and ray.margin <= 0):
-                raise self._not_separable(ray, reached.n_iter)
+            is_slow = not outcome.converged and outcome.n_iter >= self.max_iter
+            is_last = is_slow or self._largest_C < _GROWTH * C
+            if ray.is_hopeless or (is_last and ray.margin <= 0):
+                raise not_separable(
+                    self.problem,
+                    ray.least,
+                    ray.bound,
+                    ray.is_hopeless,
+                    C,
+                    self.max_iter if is_slow else None,
+                )
             if is_last:
                 return reached, False
             warm = outcome.duals
@@ -146,7 +153,13 @@ class HardMargin:
             relative = np.full(found.shape, np.inf)
             np.divide(found, variables.targets, out=relative, where=variables.is_there)
             least.append(relative.min(axis=1))
-        return Ray(*map(np.concatenate, (beta, margins, targets, least)))
+        return Ray(
+            np.concatenate(beta),
+            np.concatenate(margins),
+            np.concatenate(targets),
+            np.concatenate(least),
+            self._least_margin,
+        )
 
     def _conclude(self, outcome: Scalable, ray: "Ray", past: Past) -> Any:
         """The multiple of what was reached that has a smallest margin of 1, where one has."""
@@ -164,51 +177,6 @@ class HardMargin:
         reached.history = np.concatenate([past.history, np.array([last], RECORD)])
         return reached
 
-    def _refuse_hopeless(self) -> None:
-        """What shows without a fit."""
-        zero = np.flatnonzero(self.diagonal <= 0)
-        if len(zero):
-            rows = self._as_given(zero[:1])
-            raise NotSeparableError(
-                f"C=inf: row {rows[0]} has scores of 0 whatever the weights, and no margin can be "
-                f"kept: its features are all 0, or its kernel value with itself. {_REMEDY}",
-                rows=rows,
-                margin=0.0,
-            )
-        conflict = find_conflict(self.problem)
-        if conflict is not None:
-            rows = self._as_given(np.array(conflict))
-            one, other = self.problem.classes[self.problem.labels[list(conflict)]].tolist()
-            raise NotSeparableError(
-                f"C=inf: rows {rows[0]} and {rows[1]} are the same and have the labels {one!r} and "
-                f"{other!r}, so that nothing can separate them. {_REMEDY}",
-                rows=rows,
-                margin=0.0,
-            )
-
-    def _not_separable(self, ray: "Ray", n_iter: int) -> NotSeparableError:
-        worst = np.argsort(ray.least, kind="stable")
-        rows = self._as_given(worst[ray.least[worst] <= 0])
-        named = ", ".join(map(str, rows[:_NAMED].tolist()))
-        bound = f"{ray.bound:.2g}, where the longest row has a length of {self._radius:.2g}"
-        if ray.bound <= self._least_margin:
-            what = f"the classes cannot be separated: the largest margin is below {bound}."
-        else:
-            what = (
-                f"no weights were found in {counted(n_iter, 'pass', 'passes')} that separate the "
-                f"classes; the largest margin is at most {bound}. Raise max_iter to look further."
-            )
-        return NotSeparableError(
-            f"C=inf: {what} {counted(len(rows), 'row')} of {len(self.problem):,} on the wrong "
-            f"side, {named}{' ...' if len(rows) > _NAMED else ''}. {_REMEDY}",
-            rows=rows,
-            margin=ray.bound,
-        )
-
-    def _as_given(self, rows: "NDArray[np.int64]") -> "NDArray[np.int64]":
-        """Numbers of rows as the user counts them."""
-        return rows if self.problem.kept is None else self.problem.kept[rows]
-
 
 @dataclass(frozen=True)
 class Ray:
@@ -218,6 +186,7 @@ class Ray:
     margins: "Floats"  # of each
     targets: "Floats"
     least: "Floats"  # margin of each example, in units of its target
+    least_bound: float  # what is below cannot be told from 0
 
     @property
     def margin(self) -> float:
@@ -230,7 +199,7 @@ class Ray:
 
     @property
     def dual(self) -> float:
-        return 1 / (2 * self.bound**2) if self.bound > 0 else math.inf
+        return 1 / (2 * self.bound**2)
 
     @property
     def primal(self) -> float:
@@ -240,11 +209,19 @@ class Ray:
     def bound(self) -> float:
         """On the smallest margin of any weights of norm 1."""
         total = float(self.beta @ self.targets)
-        return math.sqrt(self._squared_norm) / total if total > 0 else math.inf
+        norm = math.sqrt(self._squared_norm)
+        return max(norm / total, self.least_bound) if total > 0 else math.inf
+
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether the bound is as low as can be told."""
+        return self.bound <= self.least_bound
 
     @property
     def violation(self) -> float:
-        """The largest of the KKT conditions: margins of positive variables are 1."""
+        """The largest of the KKT conditions: margins of positive variables are their targets."""
+        if self.margin <= 0:
+            return math.inf
         return float(np.max(np.abs(self.factor * self.margins - self.targets), initial=0.0))
 
     @property

@@ -70,11 +70,9 @@ def solve_linear(
         return _solve(problem, choice, options, warm, task, verbose, keeper, title)
 
     def solve(stage: Stage) -> tuple[LinearOutcome, bool]:
-        changed = with_options(options, tol=stage.tol, max_iter=stage.max_iter)
+        changed = with_options(options, tol=stage.tol)
         name = f"{title}, C = {stage.C:.2g}"
-        return _solve(
-            stage.problem, choice, changed, stage.warm, task, verbose, stage.keeper, name
-        )
+        return _solve(stage.problem, choice, changed, stage.warm, task, verbose, stage.keeper, name)
 
     return HardMargin(
         problem,

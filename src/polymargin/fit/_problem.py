@@ -41,7 +41,7 @@ class Problem:
     @property
     def is_hard_margin(self) -> bool:
         """Whether C is infinite."""
-        return bool(np.isinf(self.upper[:1]).all())
+        return bool(np.isinf(self.upper[:1]).any())
 
     def part(self, rows: "NDArray[np.int64]", X: Any = None) -> "Problem":
         """Some of the rows, in this order, or what stands for them in `X`; the classes stay.

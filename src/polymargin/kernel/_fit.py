@@ -129,7 +129,7 @@ def train_kernel(
         return train(
             stage.problem,
             warm=stage.warm,
-            goal=replace(goal, tol=stage.tol, max_iter=stage.max_iter),
+            goal=replace(goal, tol=stage.tol),
             keeper=stage.keeper,
             title=f"{title}, C = {stage.C:.2g}",
         )
