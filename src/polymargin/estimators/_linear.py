@@ -87,14 +87,15 @@ class LinearSVM(BaseSVM):
         ``"cs"`` Crammer-Singer, ``"llw"`` Lee-Lin-Wahba, ``"adm"``, ``"ats"``, ``"atm"``,
         ``"mmr"``, ``"rm"`` or ``"ovr"``.
     C : float, default=1.0
-        Weight of the loss against the regulariser.
+        Weight of the loss against the regulariser. ``np.inf`` lets no example violate its margins:
+        `polymargin.errors.NotSeparableError` where that cannot be.
     fit_intercept : bool, default=True
         Whether to add a constant feature of 1, whose weights are regularised like all others.
     tol : float, default=1e-3
         Relative duality gap at which the fit stops or, with ``stopping="kkt"``, largest
         violation of the optimality conditions.
     max_iter : int, default=1000
-        Bound on the passes over the data.
+        Bound on the passes over the data; with ``C=np.inf`` on those of each fit at a finite C.
     stopping : {"gap", "kkt"}, default="gap"
         The stopping rule. Only the gap means the same for every machine and `C`.
     solver : str or BlockDescent, default="auto"
