@@ -32,6 +32,12 @@ def advice(model: Any, X: Any, y: Any) -> str:
     return rest
 
 
+def widened(X: Any) -> sparse.csr_array:
+    """The rows with so many empty columns that nobody would make an array of them."""
+    n, d = X.shape
+    return sparse.hstack([sparse.csr_array(X), sparse.csr_array((n, 20_000 - d))], format="csr")
+
+
 def passes_in(text: str) -> int:
     """The number that is advised."""
     words = text.split()
@@ -44,6 +50,12 @@ def test_steady_fall_tells_the_passes(data: Data) -> None:
     enough = LinearSVM(random_state=0, solver="block-descent").fit(*data)
     assert 8 < passes_in(text) <= 80
     assert enough.n_iter_ / 5 < passes_in(text) < 5 * enough.n_iter_
+
+
+def test_slow_fall_without_second_order_steps(data: Data) -> None:
+    text = advice(LinearSVM(C=100.0, tol=1e-10, max_iter=20), widened(data[0]), data[1])
+    assert text.startswith("Lower C or loosen tol: at the rate of late, tol takes about ")
+    assert passes_in(text) > 200
 
 
 def test_steady_fall_of_the_violation(data: Data) -> None:
@@ -69,9 +81,14 @@ def test_linear_solver_without_second_order(data: Data) -> None:
     text = advice(LinearSVM(solver="block-descent", **hard), *data)
     assert text.startswith("solver='auto' would go on with second-order steps")
     assert LinearSVM(random_state=0, **hard).fit(*data).converged_
-    # Sparse rows stay with descent, whatever the solver.
-    text = advice(LinearSVM(solver="block-descent", **hard), sparse.csr_array(data[0]), data[1])
-    assert "second-order" not in text
+
+
+def test_sparse_rows_without_second_order(data: Data) -> None:
+    X, y = data
+    hard = LinearSVM(C=1e4, max_iter=25)
+    text = advice(hard, sparse.csr_array(X), y)
+    assert text.startswith("Lower C or loosen tol; in Python dense rows, X.toarray()")
+    assert "second-order" not in advice(hard, widened(X), y)
 
 
 def test_stopping_without_second_order(data: Data) -> None:
@@ -90,8 +107,8 @@ def test_too_many_free_variables(data: Data) -> None:
     text = advice(hard, *data)
     n_free = int(text.partition("max_free=")[2].partition(")")[0])
     assert text == (
-        f"Lower C, or pass solver=SecondOrder(max_free={n_free}): {n_free:,} variables are free, "
-        "and second-order steps end at 10."
+        f"Lower C: {n_free:,} variables are free, and second-order steps end at 10; in Python "
+        f"solver=SecondOrder(max_free={n_free}) takes larger ones."
     )
     assert n_free > 10
 

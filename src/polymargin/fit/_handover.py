@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from polymargin.fit._progress import Check
 
 _CHANCE = 0.25  # part of the predicted operations
-_FEWEST = 20  # passes that tell a rate
+FEWEST = 20  # passes that tell a rate
 _LATE = 0.1  # part of `max_iter` before which a slow start is no sign
 
 
@@ -34,7 +34,7 @@ class Handover:
         """Whether descent is to stop."""
         self._epochs.append(check.epoch)
         self._gaps.append(check.gap)
-        if check.gap > self.tol and check.epoch >= _FEWEST:
+        if check.gap > self.tol and check.epoch >= FEWEST:
             passes = self.passes_to_go()
             cost = passes * self.pass_cost
             had_chance = check.epoch * self.pass_cost >= _CHANCE * self.finish_cost

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from polymargin.fit._handover import passes_to_go
+from polymargin.fit._handover import FEWEST, passes_to_go
 from polymargin.second_order import MOST_VARIABLES, Variables, count_free, to_array
 from polymargin.solvers import Automatic, AutomaticBlocks, SecondOrder
 
@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from polymargin.fit._problem import Problem
     from polymargin.solvers import Choice
 
-_FEW = 10.0  # times `max_iter` that are worth waiting for before anything else
-_MANY = 1000.0  # times `max_iter` that are no advice any more
+_FEW = 100.0  # passes that are worth waiting for before anything else
+_FACTOR = 10.0  # times `max_iter` that are as well
+_MANY = 1000.0  # times `max_iter`: more is no fall
 _UNEVEN = 100.0  # times that values of one column may be larger than those of another
 
 
@@ -36,15 +37,17 @@ def find_remedy(
     if problem.is_hard_margin:
         return f"{scaling}Raise max_iter, set a finite C or loosen tol."
     passes = passes_to_go(result.history["epoch"].tolist(), distances.tolist(), estimator.tol)
-    if passes <= _FEW * estimator.max_iter:
-        return scaling + _go_on(result.n_iter + passes)
-    if fields(choice.block_solver) and passes > _MANY * estimator.max_iter:
+    if passes <= max(_FEW, _FACTOR * estimator.max_iter):
+        return f"{scaling}Raise max_iter: {_estimate(result.n_iter + passes)}."
+    has_rate = result.n_iter >= FEWEST
+    falls = passes <= _MANY * estimator.max_iter
+    if fields(choice.block_solver) and has_rate and not falls:
         return _loosen(floor, choice, precision)
     steps = _second_order(result, estimator, problem, choice)
     if steps is not None:
         return scaling + steps
-    if passes <= _MANY * estimator.max_iter:
-        return scaling + _go_on(result.n_iter + passes)
+    if has_rate and falls:
+        return f"{scaling}Lower C or loosen tol: {_estimate(result.n_iter + passes)}."
     return f"{scaling}Raise max_iter, lower C or loosen tol."
 
 
@@ -59,10 +62,10 @@ def _loosen(floor: float, choice: "Choice[Any]", precision: str) -> str:
     return f"{owner} gets no further than {floor:.2g}: loosen tol{other}."
 
 
-def _go_on(passes: float) -> str:
+def _estimate(passes: float) -> str:
     digits = max(0, math.floor(math.log10(passes)) - 1)
     about = math.ceil(passes / 10**digits) * 10**digits
-    return f"Raise max_iter: at the rate of late, tol takes about {about:,} passes."
+    return f"at the rate of late, tol takes about {about:,} passes"
 
 
 def _scaling(problem: "Problem", estimator: Any) -> str:
@@ -100,8 +103,12 @@ def _second_order(
     """What keeps the fit from second-order steps, and how to have them; None: nothing does."""
     n, k, solver = len(problem), len(problem.classes), choice.solver
     is_linear = hasattr(estimator, "coef_")
-    if n * k > MOST_VARIABLES or (is_linear and sparse.issparse(problem.X)):
+    if n * k > MOST_VARIABLES:
         return None
+    if is_linear and sparse.issparse(problem.X):
+        if math.prod(problem.X.shape) > MOST_VARIABLES:
+            return None
+        return "Lower C or loosen tol; in Python dense rows, X.toarray(), take second-order steps."
     if not isinstance(solver, Automatic | AutomaticBlocks | SecondOrder):
         without = f"solver={solver.name!r}"
         return f"solver='auto' would go on with second-order steps; {without} has none."
@@ -121,6 +128,6 @@ def _second_order(
     if n_free <= most:
         return None
     return (
-        f"Lower C, or pass solver=SecondOrder(max_free={n_free}): {n_free:,} variables are free, "
-        f"and second-order steps end at {most:,}."
+        f"Lower C: {n_free:,} variables are free, and second-order steps end at {most:,}; in "
+        f"Python solver=SecondOrder(max_free={n_free}) takes larger ones."
     )
