@@ -14,6 +14,7 @@ from reference.hard_margin_optima import (
     load_hard_margin_optima,
 )
 from scipy import sparse
+from scipy.optimize import linprog
 from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
@@ -21,6 +22,7 @@ from sklearn.preprocessing import scale
 
 import polymargin
 from polymargin import KernelSVM, LinearSVM
+from polymargin._machines import find_machine
 from polymargin.errors import NotSeparableError
 from polymargin.fit import FitTask
 from polymargin.inspect import suspicious_labels
@@ -110,7 +112,7 @@ def test_margins_are_kept_and_duals_give_the_weights(
     assert model.converged_
     assert model.coef_.dtype == dtype
     scores = model.class_scores(X).astype(np.float64)
-    info = next(info for info in polymargin.core.machines() if info.name == machine)
+    info = find_machine(machine)
     own = scores[np.arange(60), y]
     others = scores[np.arange(3) != y[:, None]].reshape(60, 2)
     margins = own[:, None] - others if info.relative else -others
@@ -213,6 +215,44 @@ def test_iris_cannot_be_separated(name: str, estimator: Any) -> None:
     assert str(rows[0]) in str(caught.value)
     assert "Set a finite C" in str(caught.value)
     assert not hasattr(model, "classes_")
+
+
+def constraint_rows(machine: str, X: Any, y: Any) -> tuple[Any, Any]:
+    """A and t of A vec(W) >= t."""
+    info, k = find_machine(machine), int(y.max()) + 1
+    rows, targets = [], []
+    for x, own in zip(X, y.tolist(), strict=True):
+        for c in range(k):
+            if not (info.has_own if c == own else info.has_others):
+                continue
+            nu = np.eye(k)[c] * (1 if c == own else -1)
+            if c != own and info.relative:
+                nu[own] += 1
+            rows.append(np.kron(nu - nu.mean() * info.zero_sum, x))
+            targets.append(info.own_margin(k) if c == own else 1.0)
+    return np.array(rows), np.array(targets)
+
+
+def test_a_linear_program_agrees_on_what_can_be_separated(machine: str) -> None:
+    rng = np.random.default_rng(8)
+    answers = set()
+    for _ in range(12):
+        k, d = rng.integers(2, 5), rng.integers(1, 9)
+        y = np.arange(24) % k
+        X = 10.0 ** rng.integers(-3, 4) * (
+            rng.choice([0.5, 5.0]) * rng.normal(size=(k, d))[y] + rng.normal(size=(24, d))
+        )
+        A, t = constraint_rows(machine, X, y)
+        scaled = A / np.abs(A).max()
+        free = linprog(np.zeros(A.shape[1]), A_ub=-scaled, b_ub=-t, bounds=(None, None))
+        answers.add(free.status)
+        model = LinearSVM(machine, np.inf, fit_intercept=False, random_state=0)
+        if free.status == 0:
+            assert model.fit(X, y).converged_
+        else:
+            with pytest.raises(NotSeparableError):
+                model.fit(X, y)
+    assert answers == {0, 2}
 
 
 def test_the_error_can_be_sent_to_another_process() -> None:

@@ -89,13 +89,13 @@ class HardMargin:
             if math.isnan(outcome.dual_gap):
                 raise ValueError(_INDEFINITE)
             ray = self._ray(outcome)
-            past = past.and_then(_past_of(outcome))
+            past = past.and_then(Past.of(outcome.history))
             reached = self._conclude(outcome, ray, past)
             if reached.converged or reached.exception is not None or stopped:
                 return reached, stopped
             is_slow = not outcome.converged and outcome.n_iter >= self.max_iter
             is_last = is_slow or self._largest_C < _GROWTH * C
-            if ray.is_hopeless or (is_last and ray.margin <= 0):
+            if ray.margin <= 0 and (is_last or ray.is_hopeless):
                 raise not_separable(
                     self.problem,
                     ray.least,
@@ -227,8 +227,3 @@ class Ray:
     @property
     def _squared_norm(self) -> float:
         return max(float(self.beta @ self.margins), 0.0)
-
-
-def _past_of(outcome: Outcome) -> Past:
-    last = outcome.history[-1]
-    return Past(float(last["seconds"]), float(last["epoch"]), outcome.history)

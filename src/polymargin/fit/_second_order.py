@@ -157,7 +157,7 @@ def alternate(
         if over or not (handover.asked or is_forced):
             return outcome
         start, gap = outcome.duals, outcome.dual_gap
-        past = _past_of(outcome)
+        past = Past.of(outcome.history)
     reached, past = second.run(start, gap, past)
     duals = to_duals(reached.best.beta, second.problem.rows.dtype)
     certified = descent.certify(duals, past)
@@ -166,9 +166,4 @@ def alternate(
         return certified
     if start is not None and certified.dual_gap > gap:
         duals = start
-    return descent.run(duals, _past_of(certified))
-
-
-def _past_of(outcome: LinearOutcome) -> Past:
-    last = outcome.history[-1]
-    return Past(float(last["seconds"]), float(last["epoch"]), outcome.history)
+    return descent.run(duals, Past.of(certified.history))
