@@ -16,8 +16,8 @@ USAGE = 2
 
 
 BAD_OPTIONS: dict[str, tuple[tuple[Any, ...], str]] = {
-    "C": (("-C", "-1"), "'-C' / '--C': -1 is not a positive number"),
-    "C not a number": (("-C", "nan"), "'-C' / '--C': nan is not a positive number"),
+    "C": (("-C", "-1"), "'-C' / '--C': -1 is neither a positive number nor inf"),
+    "C not a number": (("-C", "nan"), "'-C' / '--C': nan is neither a positive number nor inf"),
     "C a word": (("-C", "one"), "'-C'"),
     "tol": (("--tol", "-1"), "--tol"),
     "gamma": (("--kernel", "rbf", "--gamma", "abc"), "--gamma: 'abc'"),

@@ -51,10 +51,10 @@ KERNEL = (*TRAIN, "--kernel", "rbf")
 SELECT = ("select", "rows.csv")
 REFUSED: dict[tuple[Any, ...], tuple[int, str]] = {
     # Numbers out of range
-    (*TRAIN, "-C", "-1"): (USAGE, "'-C' / '--C': -1 is not a positive number"),
-    (*TRAIN, "-C", "nan"): (USAGE, "'-C' / '--C': nan is not a positive number"),
-    (*TRAIN, "-C", "inf"): (USAGE, "'-C' / '--C': inf is not a positive number"),
-    ("bench", "rows.csv", "-C", "0"): (USAGE, "'-C' / '--C': 0 is not a positive number"),
+    (*TRAIN, "-C", "-1"): (USAGE, "'-C' / '--C': -1 is neither a positive number nor inf"),
+    (*TRAIN, "-C", "nan"): (USAGE, "'-C' / '--C': nan is neither a positive number nor inf"),
+    ("bench", "rows.csv", "-C", "inf"): (USAGE, "-C: scikit-learn's machines need a finite one"),
+    ("bench", "rows.csv", "-C", "0"): (USAGE, "'-C' / '--C': 0 is neither a positive number nor"),
     (*TRAIN, "--tol", "inf"): (USAGE, "'--tol': inf is not a finite number"),
     (*TRAIN, "--max-iter", 10**30): (USAGE, "'--max-iter'"),
     (*TRAIN, "--seed", 10**30): (USAGE, "'--seed'"),

@@ -1,9 +1,13 @@
-"""What can be wrong with files and the environment, in words for people."""
+"""What can be wrong with data, files and the environment, in words for people."""
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["DataError", "MissingPackageError", "ModelFileError", "require"]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["DataError", "MissingPackageError", "ModelFileError", "NotSeparableError", "require"]
 
 
 class DataError(ValueError):
@@ -40,6 +44,38 @@ class DataError(ValueError):
 
 class ModelFileError(ValueError):
     """A model file or checkpoint that is damaged, foreign or too new."""
+
+
+class NotSeparableError(ValueError):
+    """``C=np.inf`` asks for classes that can be separated, and these cannot.
+
+    Parameters
+    ----------
+    message : str
+        What stands in the way, and what to do.
+    rows : ndarray of int
+        Numbers of the rows that are on the wrong side, the worst ones first.
+    margin : float
+        No weights of norm 1 keep all rows farther away from all borders.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from polymargin import LinearSVM
+    >>> from polymargin.errors import NotSeparableError
+    >>> try:
+    ...     LinearSVM(C=np.inf).fit([[0.0], [1.0], [0.0]], ["a", "b", "b"])
+    ... except NotSeparableError as error:
+    ...     print(error.rows)
+    [0 2]
+    """
+
+    rows: "NDArray[np.int64]"
+    margin: float
+
+    def __init__(self, message: str, **found: Any) -> None:
+        super().__init__(message)
+        vars(self).update(found)  # a copy of an error is made of its message alone at first
 
 
 class MissingPackageError(ImportError):

@@ -25,6 +25,7 @@ _OPTIONS = {
     "random_state": "--seed",
     "refinements": "--refinements",
     "solver": "--solver",
+    "stopping": "--stopping",
     "tol": "--tol",
     "zero_based": "--zero-based",
 }
@@ -32,6 +33,7 @@ _NO_WORDS = [name for name in _OPTIONS if "_" in name or name in ("cv", "tol")]
 _PHRASES = {
     "extend=True": "--extend",
     "pass float64": "use --precision float64",
+    "Pass float64": "Use --precision float64",
 }
 # What only Python can do is said in a last clause of its own.
 _PYTHON_ALONE = re.compile(r"; (in Python [^;]*|[^;]*\bhas_labels=False[^;]*)$")

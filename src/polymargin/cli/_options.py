@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from polymargin.cli._parsing import check_finite, check_positive
+from polymargin.cli._parsing import check_C, check_finite, check_positive
 
 _MODEL, _DATA, _FEATURES = "The model", "The data", "Features"
 
@@ -173,7 +173,11 @@ MachineOption = Annotated[
 COption = Annotated[
     float,
     typer.Option(
-        "-C", "--C", help="Weight of the loss.", callback=check_positive, rich_help_panel=_MODEL
+        "-C",
+        "--C",
+        help="Weight of the loss; inf lets no row violate its margins.",
+        callback=check_C,
+        rich_help_panel=_MODEL,
     ),
 ]
 KernelOption = Annotated[

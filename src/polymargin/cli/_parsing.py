@@ -83,6 +83,13 @@ def check_positive(value: float) -> float:
     return value
 
 
+def check_C(value: float) -> float:
+    """Of an option that takes C: a positive number, or infinity for a hard margin."""
+    if not value > 0:
+        raise typer.BadParameter(f"{value:g} is neither a positive number nor inf")
+    return value
+
+
 def check_finite(value: float) -> float:
     """Of an option that takes a number."""
     if not math.isfinite(value):

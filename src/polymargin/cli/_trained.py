@@ -10,7 +10,7 @@ import typer
 from polymargin.cli._codes import Exit
 from polymargin.cli._exit import interrupted
 from polymargin.cli._output.files import writing
-from polymargin.cli._output.terminal import show_figures, show_json, warn
+from polymargin.cli._output.terminal import number_or_word, show_figures, show_json, warn
 from polymargin.cli._recipe import SVM, assemble, make_compact
 from polymargin.files import save
 
@@ -73,7 +73,7 @@ def _summarise(trained: Trained, path: Path) -> dict[str, Any]:
     return {
         "model": str(path),
         "machine": svm.machine,
-        "C": svm.C,
+        "C": number_or_word(svm.C),
         **({"kernel": svm.kernel, "gamma": svm.gamma_} if has_kernel else {}),
         "n": trained.n_rows,
         "d": svm.n_features_in_,
@@ -99,7 +99,7 @@ def _in_words(summary: dict[str, Any]) -> dict[str, str]:
     """The most important figures."""
     primal, dual = summary["primal_objective"], summary["dual_objective"]
     return {
-        "machine": f"{summary['machine']}, C = {summary['C']:g}"
+        "machine": f"{summary['machine']}, C = {float(summary['C']):g}"
         + (f", {summary['kernel']} kernel" if "kernel" in summary else ""),
         "optimum": f"between {dual:.6g} and {primal:.6g}, gap {summary['gap']:.2e}",
         "converged": "yes" if summary["converged"] else "no",
@@ -118,7 +118,7 @@ def _stream_in_words(summary: dict[str, Any]) -> dict[str, str]:
         else "not computed: that is what comes after the passes"
     )
     return {
-        "machine": f"{summary['machine']}, C = {summary['C']:g}",
+        "machine": f"{summary['machine']}, C = {float(summary['C']):g}",
         "rows": f"{summary['n']:,}, read {'once' if passes == 1 else f'{passes} times'}",
         "gap": unknown if gap is None else f"{gap:.2e}",
         "seconds": f"{summary['seconds']:.1f}",

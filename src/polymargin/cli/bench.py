@@ -1,5 +1,6 @@
 """``polymargin bench``."""
 
+import math
 import statistics
 import time
 import warnings
@@ -85,6 +86,8 @@ def bench(
     from polymargin.cli._training_format import format_of_table
 
     refuse_without_kernel(context, kernel.kernel)
+    if math.isinf(C):
+        raise typer.BadParameter("scikit-learn's machines need a finite one", param_hint="-C")
     ours = [
         make_estimator(kernel, machine=name, C=C, n_jobs=reading.jobs, **fitting.parameters)
         for name in parse_machines(machines)

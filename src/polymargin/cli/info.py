@@ -9,7 +9,7 @@ import typer
 from polymargin._versions import versions
 from polymargin._wording import counted
 from polymargin.cli import _options as o
-from polymargin.cli._output.terminal import show_figures, show_json
+from polymargin.cli._output.terminal import number_or_word, show_figures, show_json
 
 if TYPE_CHECKING:
     from polymargin.files import ModelInfo, StoredFit
@@ -60,10 +60,13 @@ def _fields(described: "ModelInfo") -> dict[str, Any]:
 
 
 def _written(parameters: dict[str, Any]) -> dict[str, Any]:
-    return {
-        name: value if isinstance(value, str | float | int | None) else repr(value)
-        for name, value in parameters.items()
-    }
+    return {name: _written_value(value) for name, value in parameters.items()}
+
+
+def _written_value(value: Any) -> Any:
+    if isinstance(value, float):
+        return number_or_word(value)
+    return value if isinstance(value, str | int | None) else repr(value)
 
 
 def _fields_of_checkpoint(checkpoint: "StoredFit") -> dict[str, Any]:

@@ -8,7 +8,7 @@ import typer
 from polymargin.cli import _options as o
 from polymargin.cli._option_sets import Features, FitOptions, Reading
 from polymargin.cli._output.figures import check_plot, plot_path
-from polymargin.cli._output.terminal import grid, show, show_json, shown_warnings
+from polymargin.cli._output.terminal import grid, number_or_word, show, show_json, shown_warnings
 from polymargin.cli._parsing import parse_range
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def path(
             verbose=0 if quiet else 1,
             **fitting.parameters,
         )
-    records = [
+    records: list[dict[str, Any]] = [
         {
             "C": C,
             "gap": model.dual_gap_,
@@ -90,7 +90,8 @@ def path(
     if plot is not None:
         plot_path(records, machine, plot)
     if json:
-        show_json({"machine": machine, "path": records})
+        written = [record | {"C": number_or_word(record["C"])} for record in records]
+        show_json({"machine": machine, "path": written})
     elif not quiet:
         show(_table(records))
 
@@ -121,7 +122,7 @@ def parse_Cs(text: str) -> "NDArray[np.float64]":
         values = np.array([float(word) for word in text.split(",")])
     except ValueError:
         values = np.array([np.nan])
-    if not np.all((values > 0) & (values < np.inf)):
+    if not np.all(values > 0):
         raise typer.BadParameter(
             f"{text!r} is neither positive numbers with commas nor FIRST:LAST:STEP",
             param_hint="--Cs",

@@ -1,5 +1,6 @@
 """What the linear and the kernel estimator share."""
 
+import math
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
     from polymargin.core import MachineInfo
 
+_LARGEST = float(np.finfo(np.float64).max)  # a finite C beyond is refused with this one
+
 
 def _has_probabilities(estimator: "BaseSVM") -> bool:
     return estimator.calibration is not None
@@ -63,18 +66,21 @@ class BaseSVM(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):  # typ
     ) -> "NDArray[np.float64]":
         """C_i of each row; one number that all rows share where there are no weights.
 
-        `known` are the classes of a stream, in which a batch may be of weight zero.
+        Infinite where C is, whatever positive weight a row has, and only there. `known` are the
+        classes of a stream, in which a batch may be of weight zero.
         """
         try:
             C = float(self.C)
         except OverflowError:
-            C = np.inf
+            C = _LARGEST
         if sample_weight is None and self.class_weight is None:
             return np.broadcast_to(np.float64(C), X.shape[:1])
         weights = check_sample_weight(sample_weight, X, allow_zeros=known is not None)
         weights = apply_class_weight(self.class_weight, y, weights, known)
-        with np.errstate(over="ignore"):  # infinite bounds are refused with those too large
-            upper: NDArray[np.float64] = C * weights
+        if math.isinf(C):
+            return np.where(weights > 0, np.inf, 0.0)
+        with np.errstate(over="ignore"):
+            upper: NDArray[np.float64] = np.minimum(C * weights, _LARGEST)
         if np.any((upper == 0) & (weights > 0)):
             raise ValueError(
                 "C times sample and class weight is too small for float64. Raise C or the weights."

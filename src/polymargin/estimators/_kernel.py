@@ -76,7 +76,8 @@ class KernelSVM(BaseSVM):
         ``"cs"`` Crammer-Singer, ``"llw"`` Lee-Lin-Wahba, ``"adm"``, ``"ats"``, ``"atm"``,
         ``"mmr"``, ``"rm"`` or ``"ovr"``.
     C : float, default=1.0
-        Weight of the loss against the regulariser.
+        Weight of the loss against the regulariser. ``np.inf`` lets no example violate its margins:
+        `polymargin.errors.NotSeparableError` where that cannot be.
     kernel : str or callable, default="rbf"
         ``"linear"``, ``"rbf"``, ``"poly"``, ``"normalized-poly"``, ``"sigmoid"``,
         ``"laplacian"``, ``"precomputed"``, or a function of two arrays of rows that returns the
@@ -95,7 +96,7 @@ class KernelSVM(BaseSVM):
         violation of the optimality conditions.
     max_iter : int, default=100_000
         Bound on the passes over the data, counted by the visits to examples; n steps of the other
-        solvers are a pass.
+        solvers are a pass. With ``C=np.inf`` it bounds each fit at a finite C.
     stopping : {"gap", "kkt"}, default="gap"
         The stopping rule. Only the gap means the same for every machine and `C`.
     solver : str or options object, default="auto"
@@ -183,7 +184,7 @@ class KernelSVM(BaseSVM):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "machine": [str],
-        "C": [Interval(Real, 0, None, closed="neither")],
+        "C": [Interval(Real, 0, None, closed="right")],
         "kernel": [StrOptions(set(KERNELS)), callable],
         "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="neither")],
         "degree": [Interval(Integral, 0, 2**31 - 1, closed="both")],
@@ -347,7 +348,7 @@ class KernelSVM(BaseSVM):
             self._calibrate(cross_fit, parts.fit)
         task.end()
         if not result.converged and not stopped:
-            warn_not_converged(result, self, problem.rows.dtype.name)
+            warn_not_converged(result, self, problem, choice)
 
     def _store(
         self,

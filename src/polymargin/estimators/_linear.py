@@ -87,14 +87,15 @@ class LinearSVM(BaseSVM):
         ``"cs"`` Crammer-Singer, ``"llw"`` Lee-Lin-Wahba, ``"adm"``, ``"ats"``, ``"atm"``,
         ``"mmr"``, ``"rm"`` or ``"ovr"``.
     C : float, default=1.0
-        Weight of the loss against the regulariser.
+        Weight of the loss against the regulariser. ``np.inf`` lets no example violate its margins:
+        `polymargin.errors.NotSeparableError` where that cannot be.
     fit_intercept : bool, default=True
         Whether to add a constant feature of 1, whose weights are regularised like all others.
     tol : float, default=1e-3
         Relative duality gap at which the fit stops or, with ``stopping="kkt"``, largest
         violation of the optimality conditions.
     max_iter : int, default=1000
-        Bound on the passes over the data.
+        Bound on the passes over the data; with ``C=np.inf`` on those of each fit at a finite C.
     stopping : {"gap", "kkt"}, default="gap"
         The stopping rule. Only the gap means the same for every machine and `C`.
     solver : str or BlockDescent, default="auto"
@@ -177,7 +178,7 @@ class LinearSVM(BaseSVM):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "machine": [str],
-        "C": [Interval(Real, 0, None, closed="neither")],
+        "C": [Interval(Real, 0, None, closed="right")],
         "fit_intercept": ["boolean"],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, 2**62, closed="left")],
@@ -280,7 +281,7 @@ class LinearSVM(BaseSVM):
                 self._calibrate(cross_fit, partial(self._fit_part, problem, choice, options))
             task.end()
             if not result.converged and not stopped:
-                warn_not_converged(result, self, problem.rows.dtype.name)
+                warn_not_converged(result, self, problem, choice)
         return self
 
     def _fit_part(

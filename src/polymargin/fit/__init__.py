@@ -3,6 +3,7 @@
 from polymargin.fit._callbacks import CallbackSupportMixin, FitTask
 from polymargin.fit._descent import LinearOutcome
 from polymargin.fit._handover import Handover
+from polymargin.fit._hard_margin import HardMargin, Stage
 from polymargin.fit._interrupts import Interrupts, held_interrupts
 from polymargin.fit._linear import Monitor, make_options, solve_linear
 from polymargin.fit._outcome import Outcome, warn_not_converged
@@ -17,6 +18,7 @@ from polymargin.fit._state import (
     ProblemKeeper,
     find_start,
     restrict_duals,
+    scale_duals,
 )
 from polymargin.fit._stream import StreamEngine, check_no_calibration, check_stream
 from polymargin.fit._validation import (
@@ -41,6 +43,7 @@ __all__ = [
     "DualState",
     "FitTask",
     "Handover",
+    "HardMargin",
     "Interrupts",
     "Keeper",
     "LinearOutcome",
@@ -50,6 +53,7 @@ __all__ = [
     "Problem",
     "ProblemKeeper",
     "RandomSource",
+    "Stage",
     "StreamEngine",
     "apply_class_weight",
     "as_rows",
@@ -73,6 +77,7 @@ __all__ = [
     "make_problem",
     "open_display",
     "restrict_duals",
+    "scale_duals",
     "solve_linear",
     "sparse_scores",
     "warn_not_converged",

@@ -8,7 +8,7 @@ from polymargin import core
 from polymargin.fit._past import Past
 from polymargin.fit._problem import Problem
 from polymargin.fit._progress import Check
-from polymargin.fit._state import ProblemKeeper
+from polymargin.fit._state import ProblemKeeper, scale_duals
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -71,6 +71,24 @@ class LinearOutcome:
             history=history,
         )
 
+    def scaled(self, factor: float) -> "LinearOutcome":
+        """The same with weights and dual variables times a factor."""
+        weight = self.coef.dtype.type(factor)
+        return replace(
+            self,
+            coef=self.coef * weight,
+            intercept=self.intercept * weight,
+            duals=scale_duals(self.duals, factor),
+        )
+
+
+def with_options(options: "LinearOptions", **changes: Any) -> "LinearOptions":
+    """A copy in which some are different."""
+    copy = core.LinearOptions()
+    for name, value in (options.state() | changes).items():
+        setattr(copy, name, value)
+    return copy
+
 
 @dataclass(frozen=True)
 class Descent:
@@ -104,10 +122,7 @@ class Descent:
         passes: int,
         monitor: Callable[[Any], bool] | None,
     ) -> LinearOutcome:
-        options = core.LinearOptions()
-        for name, value in self.options.state().items():
-            setattr(options, name, value)
-        options.max_iter = passes
+        options = with_options(self.options, max_iter=passes)
         keeper = None if self.keeper is None else self.keeper.after(past)
         result = core.train_linear(
             self.problem.rows,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from polymargin.fit._progress import Check
 
 _CHANCE = 0.25  # part of the predicted operations
-_FEWEST = 20  # passes that tell a rate
+FEWEST = 20  # passes that tell a rate
 _LATE = 0.1  # part of `max_iter` before which a slow start is no sign
 
 
@@ -34,7 +34,7 @@ class Handover:
         """Whether descent is to stop."""
         self._epochs.append(check.epoch)
         self._gaps.append(check.gap)
-        if check.gap > self.tol and check.epoch >= _FEWEST:
+        if check.gap > self.tol and check.epoch >= FEWEST:
             passes = self.passes_to_go()
             cost = passes * self.pass_cost
             had_chance = check.epoch * self.pass_cost >= _CHANCE * self.finish_cost
@@ -46,10 +46,15 @@ class Handover:
 
     def passes_to_go(self) -> float:
         """What descent needs to `tol` at its present rate."""
-        epoch, gap = self._epochs[-1], self._gaps[-1]
-        half = bisect_right(self._epochs, epoch / 2) - 1
-        since, before = (self._epochs[half], self._gaps[half]) if half >= 0 else (0.0, 1.0)
-        if not 0 < gap < before:
-            return math.inf
-        rate = math.log(before / gap) / (epoch - since)
-        return math.log(gap / self.tol) / rate if self.tol > 0 else math.inf
+        return passes_to_go(self._epochs, self._gaps, self.tol)
+
+
+def passes_to_go(epochs: list[float], gaps: list[float], tol: float) -> float:
+    """Passes from the last of these gaps to `tol`, at the rate of the second half of all passes."""
+    epoch, gap = epochs[-1], gaps[-1]
+    half = bisect_right(epochs, epoch / 2) - 1
+    since, before = (epochs[half], gaps[half]) if half >= 0 else (0.0, 1.0)
+    if not 0 < gap < before:
+        return math.inf
+    rate = math.log(before / gap) / (epoch - since)
+    return math.log(gap / tol) / rate if tol > 0 else math.inf

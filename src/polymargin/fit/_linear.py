@@ -1,11 +1,18 @@
 """A fit of a linear machine, from a problem to a result of the core."""
 
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from polymargin import core
 from polymargin._threads import count_threads
 from polymargin.fit._callbacks import FitTask
-from polymargin.fit._descent import Descent, LinearOutcome
+from polymargin.fit._descent import Descent, LinearOutcome, with_options
+from polymargin.fit._hard_margin import HardMargin, Stage
+from polymargin.fit._past import Past
 from polymargin.fit._problem import Problem
 from polymargin.fit._progress import Check, Display, open_display
 from polymargin.fit._random import draw_seed
@@ -14,7 +21,11 @@ from polymargin.fit._state import ProblemKeeper
 from polymargin.solvers import BlockDescent, Choice, SecondOrder
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from polymargin.core import Duals, LinearOptions
+
+_AT_ONCE = 1 << 22  # entries of rows or of scores
 
 
 def make_options(estimator: Any, choice: Choice[BlockDescent | SecondOrder]) -> "LinearOptions":
@@ -56,8 +67,54 @@ def solve_linear(
     title: str | None = None,
 ) -> tuple[LinearOutcome, bool]:
     """Run descent, second-order steps or both; the result, and whether a callback stopped it."""
+    title = title or choice.machine.title
+    if not problem.is_hard_margin:
+        return _solve(problem, choice, options, warm, task, verbose, keeper, title)
+
+    def solve(stage: Stage) -> tuple[LinearOutcome, bool]:
+        changed = with_options(options, tol=stage.tol)
+        name = f"{title}, C = {stage.C:.2g}"
+        outcome, stopped = _solve(
+            stage.problem, choice, changed, stage.warm, task, verbose, stage.keeper, name
+        )
+        # The bounds are on the weights of the dual variables, and a fit may end with others.
+        descent = Descent(stage.problem, choice.machine, changed, None, None)
+        own = descent.certify(outcome.duals, Past())
+        return replace(outcome, coef=own.coef, intercept=own.intercept), stopped
+
+    return HardMargin(
+        problem,
+        choice.machine,
+        problem.rows.squared_norms() + options.fit_intercept,
+        options.tol,
+        options.stopping == "gap",
+        options.max_iter,
+        solve,
+        partial(_scores, problem),
+    ).run(warm, keeper)
+
+
+def _scores(problem: Problem, reached: LinearOutcome) -> "Iterator[tuple[slice, NDArray[Any]]]":
+    """Of the rows in double, some at a time."""
+    weights = np.asarray(reached.coef, np.float64).T
+    width = max(1, _AT_ONCE // max(weights.shape))
+    for first in range(0, len(problem), width):
+        part = slice(first, min(first + width, len(problem)))
+        yield part, problem.X[part].astype(np.float64) @ weights + reached.intercept
+
+
+def _solve(
+    problem: Problem,
+    choice: Choice[BlockDescent | SecondOrder],
+    options: "LinearOptions",
+    warm: "Duals | None",
+    task: FitTask,
+    verbose: int,
+    keeper: ProblemKeeper | None,
+    title: str,
+) -> tuple[LinearOutcome, bool]:
     machine = choice.machine
-    with open_display(verbose, title or machine.title, options.tol) as display:
+    with open_display(verbose, title, options.tol) as display:
         monitor = Monitor(display, task)
         watched = monitor if verbose > 0 or task.is_watched else None
         descent = Descent(problem, machine, options, watched, keeper)

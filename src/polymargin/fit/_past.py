@@ -21,6 +21,12 @@ class Past:
     history: "NDArray[Any]" = field(default_factory=lambda: np.empty(0, RECORD))
     data_hash: str | None = None  # of the rows to come, where it is known
 
+    @classmethod
+    def of(cls, history: "NDArray[Any]") -> "Past":
+        """What lies behind the last of these checks."""
+        last = history[-1]
+        return cls(float(last["seconds"]), float(last["epoch"]), history)
+
     def passes_with(self, n_iter: int, history: "NDArray[Any]") -> int:
         """All passes, the last one rounded up once."""
         if not self.epochs or not len(history):

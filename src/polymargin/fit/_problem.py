@@ -30,13 +30,18 @@ class Problem:
     X: Any
     rows: "Rows"
     labels: "NDArray[np.int32]"
-    upper: "NDArray[np.float64]"  # C_i
+    upper: "NDArray[np.float64]"  # C_i; all of them infinite, or none
     classes: "NDArray[Any]"
     kept: "NDArray[np.int64] | None"  # None: all rows
     n_given: int
 
     def __len__(self) -> int:
         return len(self.labels)
+
+    @property
+    def is_hard_margin(self) -> bool:
+        """Whether C is infinite."""
+        return bool(np.isinf(self.upper[:1]).any())
 
     def part(self, rows: "NDArray[np.int64]", X: Any = None) -> "Problem":
         """Some of the rows, in this order, or what stands for them in `X`; the classes stay.

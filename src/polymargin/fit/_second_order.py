@@ -1,5 +1,6 @@
 """Second-order steps beside descent, on the problem of a linear machine."""
 
+import math
 import time
 from dataclasses import dataclass
 from functools import cached_property
@@ -40,6 +41,13 @@ _TRIES = 4.0  # times its predicted cost that the finish may take
 _START = 10.0  # of sigma, in units of the mean of 1 / |x|^2
 
 
+def has_room(problem: Problem) -> bool:
+    """Whether an array of all dual variables, and one of rows that are sparse, is small."""
+    if len(problem) * len(problem.classes) > MOST_VARIABLES:
+        return False
+    return not sparse.issparse(problem.X) or math.prod(problem.X.shape) <= MOST_VARIABLES
+
+
 @dataclass
 class SecondOrderSteps:
     """What the steps need, made once they are likely to be taken."""
@@ -64,7 +72,7 @@ class SecondOrderSteps:
         """None where they are not wanted, or where their arrays would be too large."""
         if not isinstance(solver, Automatic | SecondOrder) or options.stopping != "gap":
             return None
-        if len(problem) * len(problem.classes) > MOST_VARIABLES or sparse.issparse(problem.X):
+        if not has_room(problem):
             return None
         wanted = solver if isinstance(solver, SecondOrder) else SecondOrder()
         return cls(problem, machine, options, wanted, monitor, keeper)
@@ -76,8 +84,9 @@ class SecondOrderSteps:
 
     @cached_property
     def space(self) -> RowSpace:
-        """The rows in double, with the constant feature: a copy."""
-        rows = np.asarray(self.problem.X, np.float64)
+        """The rows as an array in double, with the constant feature: a copy."""
+        X = self.problem.X
+        rows = np.asarray(X.toarray() if sparse.issparse(X) else X, np.float64)
         if self.options.fit_intercept:
             rows = np.hstack([rows, np.ones((len(rows), 1))])
         return RowSpace(rows)
@@ -87,7 +96,9 @@ class SecondOrderSteps:
         n, k = len(self.problem), len(self.problem.classes)
         d = self.problem.rows.n_features + self.options.fit_intercept
         of_this_size = RowSpace(np.broadcast_to(np.float64(0), (n, d)))
-        pass_cost = _PASS / 2 * of_this_size.product_cost(k)
+        X = self.problem.X
+        entries = X.nnz + n if sparse.issparse(X) else n * d
+        pass_cost = _PASS * float(entries) * k
         cost = guess_cost(of_this_size, (n, k), 1.0, self.solver.max_free)
         return Handover(pass_cost, cost, self.options.tol, self.options.max_iter)
 
@@ -156,7 +167,7 @@ def alternate(
         if over or not (handover.asked or is_forced):
             return before
         start, gap = before.duals, before.dual_gap
-        past = _past_of(before)
+        past = Past.of(before.history)
     reached, past = second.run(start, gap, past)
     outcome = _certified(descent, reached, past)
     if before is not None:
@@ -164,7 +175,7 @@ def alternate(
     if outcome.converged or reached.exception or second.monitor.stopped:
         outcome.exception = reached.exception
         return outcome
-    last = descent.run(outcome.duals, _past_of(outcome))
+    last = descent.run(outcome.duals, Past.of(outcome.history))
     return last if last.converged else last.with_best_of(outcome, descent.options.tol)
 
 
@@ -175,8 +186,3 @@ def _certified(descent: Descent, reached: Finish, past: Past) -> LinearOutcome:
         for end in (reached.lowest, reached.highest)
     )
     return lowest.with_best_of(highest, descent.options.tol)
-
-
-def _past_of(outcome: LinearOutcome) -> Past:
-    last = outcome.history[-1]
-    return Past(float(last["seconds"]), float(last["epoch"]), outcome.history)

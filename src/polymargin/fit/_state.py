@@ -79,6 +79,14 @@ def restrict_duals(duals: "Duals", rows: "NDArray[np.int64]") -> "Duals":
     return part
 
 
+def scale_duals(duals: "Duals", factor: float) -> "Duals":
+    """All of them times a positive factor."""
+    k, indptr, classes, values = duals.__getstate__()
+    scaled = core.Duals.__new__(core.Duals)
+    scaled.__setstate__((k, indptr, classes, (values * factor).astype(values.dtype)))
+    return scaled
+
+
 def _same_rows(one: "NDArray[np.int64] | None", other: "NDArray[np.int64] | None") -> bool:
     if one is None or other is None:
         return one is other

@@ -106,7 +106,13 @@ class StreamEngine:
         """Check a batch; rows of weight zero are left out."""
         X, y = check_X(self._model, X, y, reset=self._stream is None, dtype=self._dtypes)
         upper = self._model._upper(X, y, sample_weight, self.classes)
-        return make_problem(X, y, upper, classes=self.classes)
+        batch = make_problem(X, y, upper, classes=self.classes)
+        if batch.is_hard_margin:
+            raise ValueError(
+                "C=inf needs all rows at once, to see that no margin is violated in the end; a "
+                "stream forgets its rows: set a finite C"
+            )
+        return batch
 
     def begin(self, batch: Problem) -> None:
         """Open a stream for batches like this one, unless there is one."""

@@ -165,7 +165,9 @@ def _check_norms(
 
 
 def check_bounds(upper: "NDArray[np.float64]", dtype: "np.dtype[Any]") -> None:
-    """Refuse bounds C_i that the type cannot compute with."""
+    """Refuse bounds C_i that the type cannot compute with; those of C = inf are no bounds."""
+    if np.all(np.isinf(upper)):
+        return
     low, high = _UPPER_BOUNDS[dtype]
     least, most = float(np.min(upper)), float(np.max(upper))
     if most > high or least < low:

@@ -134,6 +134,9 @@ def _check_duals(
             "are found among the training rows, all of them in their order"
         )
     upper = np.asarray(subject.svm._upper(rows, np.asarray(y), sample_weight), np.float64)
+    if np.any(np.isinf(upper)):  # a hard margin is that of any C that no row comes near to
+        enough = 2 * float(np.abs(duals).sum(axis=1).max(initial=0.0))
+        upper = np.where(np.isinf(upper), enough, upper)
     for part, entries in _blocks(duals.indptr):
         block = _Block.of(duals, part, entries, own, upper)
         foreign = np.where(block.is_own, block.tau, -block.tau) < -_ROUNDING

@@ -2,7 +2,9 @@
 
 import math
 import warnings
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -10,14 +12,18 @@ import numpy as np
 from polymargin import core
 from polymargin.fit import (
     RECORD,
+    DualState,
     FitTask,
+    HardMargin,
     Interrupts,
     Monitor,
     Problem,
     ProblemKeeper,
+    Stage,
     check_kernel,
     held_interrupts,
     open_display,
+    scale_duals,
 )
 from polymargin.kernel._active import ActiveExamples
 from polymargin.kernel._decomposition import Decomposer, KernelRows
@@ -25,6 +31,7 @@ from polymargin.kernel._goal import FitProgress, Goal
 from polymargin.kernel._indefinite import negative_part
 from polymargin.kernel._problem import KernelProblem
 from polymargin.kernel._processor import Processor
+from polymargin.kernel._scores import wide_scores
 from polymargin.kernel._second_order import SecondOrderLoop, has_room
 from polymargin.kernel._working_sets import WorkingSets
 from polymargin.solvers import AutomaticBlocks, Blocks, Decomposition, SecondOrder
@@ -35,7 +42,7 @@ if TYPE_CHECKING:
     from polymargin.block_solvers import BlockSolver
     from polymargin.core import Duals, LinearOptions, MachineInfo
     from polymargin.kernel._device import Device
-    from polymargin.kernel._functions import Kernel
+    from polymargin.kernel._functions import Kernel, Points
 
 
 class IndefiniteKernelWarning(UserWarning):
@@ -56,6 +63,11 @@ class KernelOutcome:
     converged: bool
     history: "NDArray[Any]"
     exception: BaseException | None
+
+    def scaled(self, factor: float) -> "KernelOutcome":
+        """Scores of the dual variables times a factor."""
+        duals = scale_duals(self.duals, factor)
+        return replace(self, duals=duals, scoring=duals)
 
 
 class Loop(Protocol):
@@ -97,6 +109,63 @@ def train_kernel(
     with np.errstate(over="ignore", invalid="ignore"):  # named below
         diagonal = kernel.diagonal(points)
     check_kernel(diagonal, kernel.remedy)
+    title = title or machine.title
+    train = partial(
+        _train,
+        machine=machine,
+        kernel=kernel,
+        points=points,
+        diagonal=diagonal,
+        options=options,
+        block_solver=block_solver,
+        seed=seed,
+        cache_bytes=cache_bytes,
+        n_threads=n_threads,
+        task=task,
+        verbose=verbose,
+    )
+    if not problem.is_hard_margin:
+        return train(problem, warm=warm, goal=goal, keeper=keeper, title=title)
+
+    def solve(stage: Stage) -> tuple[KernelOutcome, bool]:
+        return train(
+            stage.problem,
+            warm=stage.warm,
+            goal=replace(goal, tol=stage.tol),
+            keeper=stage.keeper,
+            title=f"{title}, C = {stage.C:.2g}",
+        )
+
+    def score(reached: KernelOutcome) -> "Iterator[tuple[slice, NDArray[Any]]]":
+        alphas = DualState.of(reached.duals, problem, machine).csr
+        if problem.kept is not None:
+            alphas = alphas[problem.kept]
+        return wide_scores(kernel, points, alphas, n_threads)
+
+    return HardMargin(
+        problem, machine, diagonal, goal.tol, goal.by_gap, goal.max_iter, solve, score
+    ).run(warm, keeper)
+
+
+def _train(
+    problem: Problem,
+    machine: "MachineInfo",
+    kernel: "Kernel",
+    points: "Points",
+    diagonal: "NDArray[Any]",
+    options: Blocks | Decomposition | SecondOrder,
+    block_solver: "BlockSolver",
+    *,
+    warm: "Duals | None",
+    goal: Goal,
+    seed: int,
+    cache_bytes: int,
+    n_threads: int,
+    task: FitTask,
+    verbose: int,
+    keeper: ProblemKeeper | None,
+    title: str,
+) -> tuple[KernelOutcome, bool]:
     loop: Loop
     if isinstance(options, Decomposition):
         rows = KernelRows(kernel, points, diagonal, n_threads)
@@ -129,7 +198,7 @@ def train_kernel(
         loop.progress.negative = negative_part(diagonal)  # an eigenvalue of a single example
     exception: BaseException | None = None
     with (
-        open_display(verbose, title or machine.title, goal.tol) as display,
+        open_display(verbose, title, goal.tol) as display,
         held_interrupts() as interrupts,
     ):
         monitor = Monitor(display, task)
@@ -147,7 +216,7 @@ def train_kernel(
             f"eigenvalue of {progress.negative:.3g} times the largest one. Objectives and gap are "
             "no bounds then; the fit stops by the KKT conditions.",
             IndefiniteKernelWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
     duals, lowest = loop.duals(), progress.lowest
     result = KernelOutcome(

@@ -1,6 +1,6 @@
 """Scores from kernel values, in bounded memory."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,3 +32,18 @@ def kernel_scores(
         kernel.evaluate(left, support, values, n_threads)
         np.matmul(values, coef.T, out=scores[part])
     return scores
+
+
+def wide_scores(
+    kernel: "Kernel", points: "Points", alphas: Any, n_threads: int
+) -> "Iterator[tuple[slice, NDArray[np.float64]]]":
+    """K(points, points) @ alphas summed in double, some rows at a time; `alphas` are CSR."""
+    support = np.flatnonzero(np.diff(alphas.indptr))
+    coef = alphas[support].toarray().astype(np.float64)
+    right = points[support]
+    width = max(1, _BLOCK_BYTES // (8 * max(1, len(support), coef.shape[1])))
+    for first in range(0, len(points), width):
+        part = slice(first, min(first + width, len(points)))
+        values = np.empty((part.stop - part.start, len(support)), points.dtype)
+        kernel.evaluate(points[part], right, values, n_threads)
+        yield part, values.astype(np.float64, copy=False) @ coef

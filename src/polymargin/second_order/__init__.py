@@ -1,6 +1,6 @@
 """Second-order steps on the dual problem of any machine, for linear and for kernel machines."""
 
-from polymargin.second_order._cost import MOST_VARIABLES, guess_cost, predict_cost
+from polymargin.second_order._cost import MOST_VARIABLES, count_free, guess_cost, predict_cost
 from polymargin.second_order._proximal import Finish, finish, first_sigma
 from polymargin.second_order._space import KernelSpace, RowSpace, Space
 from polymargin.second_order._variables import Variables, to_array, to_duals
@@ -12,6 +12,7 @@ __all__ = [
     "RowSpace",
     "Space",
     "Variables",
+    "count_free",
     "finish",
     "first_sigma",
     "guess_cost",

@@ -26,6 +26,11 @@ def predict_cost(space: Space, variables: Variables, beta: "Floats", max_free: i
     return _all_steps(space, variables.shape, at.n_free, at.n_moving, max_free)
 
 
+def count_free(variables: Variables, beta: "Floats") -> int:
+    """How many variables a step moves at once."""
+    return make_projection(variables).project(beta).n_free
+
+
 def guess_cost(space: Space, shape: tuple[int, int], share: float, max_free: int) -> float:
     """Of all steps, where this share of the examples has a free variable."""
     free = min(max(1, int(share * shape[0])), max_free)

@@ -1,5 +1,6 @@
 """Pictures: which can be drawn, and files of them."""
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,15 +47,20 @@ def plot_path(records: list[dict[str, Any]], machine: str, path: Path) -> None:
     from polymargin.inspect import ACCENT, INK, MUTED, new_figure, quiet
 
     figure, axes = new_figure(7.2, 4.4)
-    Cs = [record["C"] for record in records]
+    Cs = [record["C"] for record in records if math.isfinite(record["C"])]
     shown = {
         "training_accuracy": ("training", MUTED, "o"),
         "accuracy": ("test", ACCENT, "s"),
     }
     for name, (label, colour, marker) in shown.items():
         if records[0][name] is not None:
-            values = [100 * record[name] for record in records]
-            axes.plot(Cs, values, color=colour, marker=marker, markersize=5, label=label)
+            values = {record["C"]: 100 * record[name] for record in records}
+            finite = [values[C] for C in Cs]
+            axes.plot(Cs, finite, color=colour, marker=marker, markersize=5, label=label)
+            if math.inf in values:
+                axes.axhline(
+                    values[math.inf], color=colour, linestyle=":", label=f"{label}, C = inf"
+                )
     axes.set_xscale("log", base=2)
     quiet(axes, "C", "accuracy, %")
     axes.set_title(f"Regularisation path, {machine}", loc="left", color=INK, fontweight="bold")

@@ -159,6 +159,11 @@ def show_json(value: Any) -> None:
         sys.stdout.write(text + "\n")
 
 
+def number_or_word(value: float) -> float | str:
+    """A number that JSON may have no form for, of which null would say too little: "inf"."""
+    return value if math.isfinite(value) else str(float(value))
+
+
 def _plain(value: Any) -> Any:
     """Arrays as lists, NumPy's numbers as Python's."""
     if hasattr(value, "tolist"):
