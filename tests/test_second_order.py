@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import MACHINES, fit_linear
+from conftest import MACHINES, fit_linear, load_data
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import make_classification
@@ -12,7 +12,15 @@ from sklearn.datasets import make_classification
 from polymargin import KernelSVM, LinearSVM, core
 from polymargin._machines import find_machine
 from polymargin.fit import Check, Handover
-from polymargin.second_order import KernelSpace, RowSpace, Variables, finish, to_array, to_duals
+from polymargin.second_order import (
+    KernelSpace,
+    RowSpace,
+    Variables,
+    finish,
+    predict_cost,
+    to_array,
+    to_duals,
+)
 from polymargin.second_order._projection import make_projection
 from polymargin.second_order._step import find_direction
 from polymargin.solvers import SecondOrder
@@ -271,3 +279,33 @@ def test_the_certificate_is_that_of_the_core(machine: str, hard: tuple[Any, Any]
     assert model.primal_objective_ == pytest.approx(primal, rel=1e-9)
     assert model.dual_objective_ == pytest.approx(dual, rel=1e-7)
     assert model.dual_gap_ == pytest.approx(core.relative_gap(primal, dual), abs=1e-6)
+
+
+def test_steps_are_tried_again_once_descent_has_gone_on() -> None:
+    handover = Handover(pass_cost=1.0, finish_cost=100.0, tol=1e-3, max_iter=10**6)
+    assert any(handover(check(epoch, 0.999**epoch)) for epoch in range(0, 40, 10))
+    handover.refuse()
+    asked = [handover(check(epoch, 0.999**epoch)) for epoch in range(40, 100, 10)]
+    assert asked == [False, False, True, True, True, True]
+
+
+def test_too_many_free_variables_at_first_are_no_reason_to_give_up(
+    hard: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[float] = []
+
+    def too_many_at_first(*arguments: Any) -> float:
+        asked.append(np.inf if len(asked) < 2 else predict_cost(*arguments))
+        return asked[-1]
+
+    monkeypatch.setattr("polymargin.kernel._second_order.predict_cost", too_many_at_first)
+    X, y = hard
+    model = KernelSVM(C=1e6, gamma=0.01, tol=1e-9, max_iter=10**6, random_state=0)
+    model.fit(X / X.std(axis=0), y)
+    assert len(asked) >= 3
+    assert model.converged_
+
+
+def test_a_stage_that_is_too_long_is_followed_by_a_shorter_one() -> None:
+    X, y = load_data("dna.train")
+    assert LinearSVM("ovr", C=1e6, random_state=0).fit(X.toarray(), y).converged_

@@ -27,6 +27,7 @@ class Handover:
     tol: float
     max_iter: int
     asked: bool = False
+    not_before: float = 0.0  # passes
     _epochs: list[float] = field(default_factory=list)
     _gaps: list[float] = field(default_factory=list)
 
@@ -34,7 +35,7 @@ class Handover:
         """Whether descent is to stop."""
         self._epochs.append(check.epoch)
         self._gaps.append(check.gap)
-        if check.gap > self.tol and check.epoch >= FEWEST:
+        if check.gap > self.tol and check.epoch >= max(FEWEST, self.not_before):
             passes = self.passes_to_go()
             cost = passes * self.pass_cost
             had_chance = check.epoch * self.pass_cost >= _CHANCE * self.finish_cost
@@ -43,6 +44,13 @@ class Handover:
             if is_too_slow or (had_chance and cost > self.finish_cost):
                 self.asked = True  # and stays so: a last check may look better
         return self.asked
+
+    def refuse(self) -> None:
+        """The steps were not taken, or gave up: descent is not to ask again for as long as it has.
+
+        By then it may stand better, with fewer free variables.
+        """
+        self.asked, self.not_before = False, 2 * self._epochs[-1]
 
     def passes_to_go(self) -> float:
         """What descent needs to `tol` at its present rate."""

@@ -84,16 +84,22 @@ class SecondOrderLoop:
             return stopped
 
         handover = self._handover()
-        ask = (lambda check: check.epoch >= _WARM_UP) if self._is_forced else handover
-        self._loop.run(interrupts, lambda check: ask(check) or check_done(check), keeper)
-        progress = self._loop.progress
-        asked = self._is_forced or handover.asked
-        if progress.converged or stopped or not asked or progress.negative is not None:
-            return
-        self._finish(interrupts, check_done, keeper)
-        if stopped:
-            return
-        self._loop.run(interrupts, check_done, keeper)
+
+        def ask(check: Check) -> bool:
+            asked = handover(check) or (self._is_forced and check.epoch >= _WARM_UP)
+            return asked or check_done(check)
+
+        while True:
+            self._loop.run(interrupts, ask, keeper)
+            progress = self._loop.progress
+            asked = self._is_forced or handover.asked
+            if progress.converged or stopped or not asked or progress.negative is not None:
+                return
+            self._finish(interrupts, check_done, keeper)
+            if stopped:
+                return
+            handover.refuse()
+            self._is_forced = False
 
     def _handover(self) -> Handover:
         n, k = len(self._problem), self._problem.n_classes

@@ -7,7 +7,8 @@ stage solves it with -|beta - b|^2 / (2 sigma) added, by Newton's method on the 
     beta(W) = Proj(b + sigma (t - A W)),    grad phi = W - A^T beta(W) = g,
 
 which is convex with a Jacobian that `_step` solves with. The next stage starts from b = beta with a
-larger sigma. A stage is left once |g|^2 / 2 is a fraction of its proximal term.
+larger sigma, or with a smaller one where Newton's method took too many steps. A stage is left once
+|g|^2 / 2 is a fraction of its proximal term.
 
 Whatever happens on the way, each beta(W) is feasible, and its own W and objectives are computed:
 what is returned is the one with the lowest primal and the one with the highest dual objective.
@@ -110,6 +111,7 @@ class _Proximal:
         self._tol, self._budget, self._watch = tol, budget, watch
         self._max_free = max_free
         self._center, self._sigma = start, sigma
+        self._is_solved = False  # the last stage
         self._largest = _LARGEST * float(np.max(variables.upper))
         self._weights = space.weights(variables.alphas(start))
         self._scores = space.scores(self._weights)
@@ -122,12 +124,14 @@ class _Proximal:
             moves = reached.gap < 0.9 * gap or reached.highest.dual > 1.1 * dual
             stalled = 0 if moves else stalled + 1
             gap, dual = reached.gap, reached.highest.dual
-            self._sigma = min(_GROWTH * self._sigma, self._largest)
+            factor = _GROWTH if self._is_solved else 1 / _GROWTH
+            self._sigma = min(factor * self._sigma, self._largest)
             self._scores = self._space.scores(self._weights)
 
     def _stage(self) -> bool:
         """Newton's method for one b and sigma; whether all is over."""
         space, variables, reached = self._space, self._variables, self.reached
+        self._is_solved = False
         product = space.product_cost(variables.n_classes)
         for _ in range(_NEWTON_STEPS):
             values = self._values(self._scores)
@@ -142,6 +146,7 @@ class _Proximal:
             proximal = float(np.sum((at.beta - self._center) ** 2)) / (2 * self._sigma)
             off = space.inner(residual, residual, residual_scores) / 2
             if off <= max(_INEXACT * proximal, 1e-15 * abs(reached.highest.dual)):
+                self._is_solved = True
                 break
             cost, by_weights = step_cost(
                 space, variables.n_classes, at.n_free, at.n_moving, self._max_free
@@ -156,6 +161,7 @@ class _Proximal:
             if direction.beta is not None:
                 self._try(self._projection.nearest(direction.beta))
             if not self._move(direction.weights, residual):
+                self._is_solved = True  # as well as rounding lets it be
                 break
         self._center = at.beta
         return False
