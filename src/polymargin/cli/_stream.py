@@ -223,7 +223,8 @@ def _steps_of_pipe(features: Features, columns: Columns, path: Path) -> list[tup
             path=str(path),
         )
     steps = make_steps(replace(features, scale="none"), columns)
-    steps[0][1].partial_fit(columns)
+    encoder = steps[0][1].partial_fit(columns)
+    encoder.highs_ = encoder.lows_  # the range of all rows is not known
     return steps
 
 

@@ -72,6 +72,9 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         The values of each category in ascending order; None for another column.
     means_, offsets_, factors_ : ndarray of shape (n_columns,)
         Means of numbers and days, and their shift and stretch; 0, 0 and 1 for another column.
+    lows_, highs_ : ndarray of shape (n_columns,)
+        The least and the largest number or day; 0 and 0 for another column, or where a file of an
+        earlier version does not tell.
     vectorizers_ : list of (TfidfVectorizer, HashingVectorizer or None)
         What makes features of each text; None for another column.
 
@@ -181,6 +184,9 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.means_: NDArray[np.float64] = means
         self.offsets_: NDArray[np.float64] = offsets
         self.factors_: NDArray[np.float64] = factors
+        lows, highs = seen.ranges()
+        self.lows_: NDArray[np.float64] = lows
+        self.highs_: NDArray[np.float64] = highs
         self.vectorizers_: list[Any] = [
             self.make_vectorizer(kind) if kind.startswith("text:") else None for kind in self.kinds_
         ]
@@ -227,6 +233,15 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """How the columns of another file have to be read: the kinds of `readers.read`."""
         read = [kind.partition(":")[0] for kind in self.kinds_]
         return dict(zip(self.names_, read, strict=True))
+
+    def measured(self, X: "Columns") -> "dict[str, NDArray[np.float64]]":
+        """The numbers, and the days since 1970, of the columns that hold such; without gaps."""
+        found = {}
+        for name, values in zip(X.names, X.values, strict=True):
+            if values.dtype.kind in "Mbiuf" and name in self.names_:
+                numbers = to_days(values) if values.dtype.kind == "M" else values.astype(np.float64)
+                found[name] = numbers[~np.isnan(numbers)]
+        return found
 
     @property
     def n_features_out_(self) -> int:
