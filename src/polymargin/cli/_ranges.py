@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 import numpy as np
 
+from polymargin._wording import column_option
 from polymargin.cli._output.terminal import warn
 from polymargin.preprocessing import ColumnEncoder
 from polymargin.readers import Columns
@@ -65,7 +66,7 @@ class RangeWatch:
         return (
             f"the {what} of column {name!r} lie far outside of what the model was trained on: it "
             f"saw {trained}, and here they are {here}, so that its answers may be worthless; "
-            f"{remedy} without the column: --column {name}=drop"
+            f"{remedy} without the column: {column_option(name, 'drop')}"
         )
 
     def _trained(self, name: str) -> tuple[float, float]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from polymargin._wording import counted
+from polymargin._wording import counted, listed_names
 from polymargin.cli._data import labelled, opening
 from polymargin.cli._output.terminal import warn
 from polymargin.cli._ranges import RangeWatch
@@ -98,8 +98,8 @@ class TrainingFormat:
     def _tell_ignored(self, n_ignored: int, columns: tuple[str, ...]) -> None:
         """Values of features that the model has never seen are not dropped in silence."""
         if columns:
-            listed = ", ".join(map(repr, columns[:_SHOWN])) + (", …" * (len(columns) > _SHOWN))
-            warn(f"the model knows nothing of these columns, which were ignored: {listed}")
+            names = listed_names(columns, _SHOWN)
+            warn(f"the model knows nothing of these columns, which were ignored: {names}")
         if n_ignored:
             warn(
                 f"ignored {counted(n_ignored, 'value')} of features beyond the "

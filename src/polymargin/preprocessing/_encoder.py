@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from polymargin._attempt import unchanged_on_failure
 from polymargin._sklearn import Interval, StrOptions, fit_context
+from polymargin._wording import listed_names
 from polymargin.errors import DataError
 from polymargin.preprocessing._dates import date_feature_names, mark_parts, to_days
 from polymargin.preprocessing._scaler import Scaler
@@ -281,7 +282,7 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if absent:
             raise DataError(
                 f"{_listed(absent)} of the training file {'is' if len(absent) == 1 else 'are'} "
-                f"missing; the columns here are {', '.join(map(repr, X.names))}"
+                f"missing; the columns here are {listed_names(X.names)}"
             )
         n = len(X.values[0]) if X.values else 0
         columns = [given[name] for name in self.names_]
@@ -404,5 +405,4 @@ def _positions(
 
 
 def _listed(names: list[str]) -> str:
-    quoted = ", ".join(map(repr, names))
-    return f"column {quoted}" if len(names) == 1 else f"columns {quoted}"
+    return f"{'column' if len(names) == 1 else 'columns'} {listed_names(names)}"

@@ -21,7 +21,7 @@ from polymargin.readers._cells import (
     to_words,
 )
 from polymargin.readers._dates import DATE_MANNERS, fit_dates, to_dates
-from polymargin.readers._kinds import Facts, base_kind
+from polymargin.readers._kinds import EMPTY, NAMING_NUMBERS, NAMING_WORDS, Facts, base_kind
 
 __all__ = ["Column", "ReadCells"]
 
@@ -236,7 +236,7 @@ class Column:
         """What the column holds; `is_whole` where there are no other cells."""
         if self._asked is not None and (":" in self._asked or self._family == "words"):
             return self._asked
-        if self._asked is None and self._is_left_out(is_whole):
+        if self.why_left_out(is_whole) is not None:
             return "drop"
         family, _, manner = self._form.partition(":")
         if family == "words":
@@ -256,10 +256,15 @@ class Column:
             "--column NAME=KIND)"
         )
 
-    def _is_left_out(self, is_whole: bool) -> bool:
+    def why_left_out(self, is_whole: bool) -> str | None:
+        """Why nothing is to be learnt from the column, where nobody has said what it holds."""
+        if self._asked is not None:
+            return None
+        if self._family == "words":
+            return NAMING_WORDS if self.facts.kind_of_words() == "drop" else None
         if self._family == "number":
-            return self.facts.are_row_numbers()
-        return is_whole and self.facts.is_empty
+            return NAMING_NUMBERS if self.facts.are_row_numbers() else None
+        return EMPTY if is_whole and self.facts.is_empty else None
 
 
 def _find_unclear(cells: Sequence[str], family: str, about: Complaint) -> DataError | None:

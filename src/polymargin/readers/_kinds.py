@@ -21,7 +21,13 @@ from numpy.typing import NDArray
 
 from polymargin.readers._cells import could_be_number
 
-__all__ = ["KINDS", "Facts", "base_kind", "check_kind", "has_id_name"]
+__all__ = ["EMPTY", "KINDS", "NAMING_NUMBERS", "NAMING_WORDS", "Facts", "base_kind", "check_kind"]
+__all__ += ["has_id_name"]
+
+# Why a column is left out.
+NAMING_WORDS = "words that nearly all differ, as if they named the rows"
+NAMING_NUMBERS = "whole numbers that all differ, in a column named like an identifier"
+EMPTY = "no value at all"
 
 _MANNERS = {
     "number": ("point", "comma"),

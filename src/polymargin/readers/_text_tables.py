@@ -20,6 +20,7 @@ from polymargin.readers._columns import (
     join_tables,
     keep_columns,
     kept_among,
+    why_label,
 )
 from polymargin.readers._csv_rows import CsvRows
 from polymargin.readers._guess import Column
@@ -27,7 +28,7 @@ from polymargin.readers._json_rows import JsonRows
 from polymargin.readers._labels import LabelTexts, label_kind_of, labels_from_texts
 from polymargin.readers._options import Options
 from polymargin.readers._source import Source
-from polymargin.readers._table import Columns, Table
+from polymargin.readers._table import Columns, Scan, Table
 
 __all__ = ["read_text_table", "scan_text_table", "text_table_batches"]
 
@@ -72,11 +73,12 @@ def read_text_table(source: Source, options: Options) -> Table:
 
 def scan_text_table(
     source: Source, options: Options, consume: Callable[[Iterator[Table]], Any]
-) -> tuple[Any, dict[str, Any], int | None]:
-    """What `consume` makes of all tables, how to read the file, and how many columns are kept."""
+) -> tuple[Any, Scan]:
+    """What `consume` makes of all tables, and what is known of the file without counting rows."""
     made, reader = _consumed(source, options, lambda reader: consume(reader.tables(CHUNK_ROWS)))
     kinds = reader.kinds(is_whole=True)
-    return made, reader.reading(kinds, None), len(kept_among(kinds))
+    reading, n_columns = reader.reading(kinds, None), len(kept_among(kinds))
+    return made, Scan(0, n_columns, None, reading, reader.left_out, reader.label_reason)
 
 
 def _consumed(
@@ -125,6 +127,7 @@ class _Reader:
         self._label_lines: list[NDArray[np.int64]] = []
         self._label_kind = options.label_kind
         self.label_gaps = False
+        self.left_out: dict[str, str] = {}
         if not self.columns:
             raise self.rows.only_labels
 
@@ -178,8 +181,11 @@ class _Reader:
 
     def kinds(self, is_whole: bool) -> dict[str, str]:
         """What each column holds by the rows so far, which may be all."""
-        kinds = {column.name: column.kind(is_whole) for column in self.columns.values()}
-        for slip in filter(None, (column.slip() for column in self.columns.values())):
+        columns = self.columns.values()
+        kinds = {column.name: column.kind(is_whole) for column in columns}
+        reasons = {column.name: column.why_left_out(is_whole) for column in columns}
+        self.left_out = {name: reason for name, reason in reasons.items() if reason is not None}
+        for slip in filter(None, (column.slip() for column in columns)):
             warnings.warn(f"{self._source.name}: {slip}", stacklevel=5)
         check_some_left(kinds, self._source.name)
         return kinds
@@ -191,7 +197,21 @@ class _Reader:
         reading = self.reading(kinds, None if y is None else label_kind_of(y))
         missing = first_missing(columns, places, table.lines)
         ignored = ignored_among(self.names, self.label, self.options)
-        return Table(columns, y, reading, table.lines, missing, ignored_columns=ignored)
+        return Table(
+            columns,
+            y,
+            reading,
+            table.lines,
+            missing,
+            ignored_columns=ignored,
+            left_out=self.left_out,
+            label_reason=self.label_reason,
+        )
+
+    @property
+    def label_reason(self) -> str | None:
+        """Why the column of the labels is taken for it."""
+        return None if self.label is None else why_label(self.names, self.label, self.options)
 
     def _labels(
         self, cells: Sequence[str], lines: NDArray[np.int64], keep: bool
