@@ -11,7 +11,7 @@ from reader_helpers import TableWriter, kinds_of, place, table_writer
 
 from polymargin.errors import DataError
 from polymargin.readers import _cells, _guess, _text_tables, read, read_batches, scan
-from polymargin.readers._kinds import KINDS, has_id_name
+from polymargin.readers._kinds import KINDS, ROW_NUMBERS, base_kind, has_id_name
 
 WORDS = ("good", "bad", "fair", "poor", "fine", "weak")
 
@@ -75,6 +75,35 @@ class TestKinds:
             count=[str(i) for i in range(40)],
         )
         assert set(kinds_of(path).values()) == {"number"}
+
+    @pytest.mark.parametrize(
+        ("cells", "kind"),
+        [
+            ([str(i) for i in range(40)], "drop"),
+            ([str(i + 1) for i in range(40)], "drop"),
+            ([f"{i + 901}" for i in range(40)], "drop"),
+            ([str(i) for i in range(19)], "number"),
+            ([str(2 * i) for i in range(40)], "number"),
+            ([str(i + 0.5) for i in range(40)], "number"),
+            ([str(i) if i != 20 else "" for i in range(40)], "number"),
+            ([str(i % 30) for i in range(40)], "number"),
+        ],
+    )
+    def test_a_first_column_that_counts_rows(
+        self, tmp_path: Path, cells: list[str], kind: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(_text_tables, "CHUNK_ROWS", 7)
+        path = tmp_path / "a.csv"
+        path.write_text("".join(f"{a},{a},{i % 2}\n" for i, a in enumerate(cells)))
+        expected = {"1": kind, "2": "number"}
+        found = kinds_of(path, header=False)
+        assert {name: base_kind(kind) for name, kind in found.items()} == expected
+        reasons = read(path, header=False).left_out
+        assert reasons == ({"1": ROW_NUMBERS} if kind == "drop" else {})
+        assert kinds_of(path, header=False, kinds={"1": "number"})["1"] == "number"
+        named = tmp_path / "b.csv"
+        named.write_text("a,b,label\n" + path.read_text())
+        assert "drop" not in kinds_of(named).values()
 
     def test_what_the_user_says_holds(self, table: TableWriter) -> None:
         path = table(

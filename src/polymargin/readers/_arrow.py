@@ -23,7 +23,7 @@ from polymargin.readers._columns import (
     why_label,
 )
 from polymargin.readers._guess import Column
-from polymargin.readers._kinds import NAMING_NUMBERS, NAMING_WORDS, Facts, base_kind
+from polymargin.readers._kinds import NAMING_WORDS, Facts, base_kind
 from polymargin.readers._labels import label_kind_of, settle_labels
 from polymargin.readers._options import Options
 from polymargin.readers._table import Columns, Scan, Table
@@ -232,10 +232,11 @@ class _Reader:
         kinds = {}
         for j, kind in self._kinds.items():
             name, facts = self._names[j], self._facts[j]
-            is_told = name not in asked and kind == "number" and facts.are_row_numbers()
+            reason = facts.why_numbers_are_left_out() if kind == "number" else None
+            is_told = reason is not None and name not in asked
             kinds[name] = "drop" if is_told else kind or facts.kind_of_words()
             if kinds[name] == "drop":
-                self.left_out[name] = NAMING_NUMBERS if is_told else NAMING_WORDS
+                self.left_out[name] = reason or NAMING_WORDS
         check_some_left(kinds, self._path)
         return kinds
 

@@ -27,11 +27,21 @@ _ROWS_IN_DOUBT = 256  # that are read one by one before the next try to cut many
 
 
 class CsvRows:
-    """Names of the columns and rows of as many cells."""
+    """Names of the columns and rows of as many cells.
+
+    Attributes
+    ----------
+    names : list of str
+        Those of the header, or "1", "2" and so on.
+    has_names : bool
+        Whether there is a header.
+    delimiter : str
+        What is between cells.
+    """
 
     def __init__(self, source: Source, options: Options) -> None:
         self._source = source
-        self._has_header = options.header is not False
+        self.has_names = options.header is not False
         self._must_look_like_one = options.header == "auto"
         told = told_delimiter(source.first_line)
         self.delimiter = options.delimiter or told or self._find_delimiter()
@@ -57,7 +67,7 @@ class CsvRows:
     def reading(self) -> dict[str, Any]:
         """How to read another file like this one."""
         form = "tsv" if self.delimiter == "\t" else "csv"
-        return {"format": form, "delimiter": self.delimiter, "header": self._has_header}
+        return {"format": form, "delimiter": self.delimiter, "header": self.has_names}
 
     @property
     def only_labels(self) -> DataError:
@@ -82,7 +92,7 @@ class CsvRows:
         if not found:
             raise DataError("the file has no rows", path=self._source.name)
         line, cells = found[0]
-        if not self._has_header:
+        if not self.has_names:
             self._first = found
             return [str(j + 1) for j in range(len(cells))]
         names = [cell.strip() for cell in cells]
@@ -155,7 +165,7 @@ class CsvRows:
         if len(cells) > MOST_COLUMNS:
             raise self.error(line, f"{len(cells)} cells are more than {MOST_COLUMNS}")
         if self.names and len(cells) != len(self.names):
-            first = "header" if self._has_header else "first row"
+            first = "header" if self.has_names else "first row"
             raise self.error(
                 line,
                 f"{counted(len(cells), 'cell')} where the {first} has {len(self.names)}; quote "

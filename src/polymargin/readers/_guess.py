@@ -21,7 +21,7 @@ from polymargin.readers._cells import (
     to_words,
 )
 from polymargin.readers._dates import DATE_MANNERS, fit_dates, to_dates
-from polymargin.readers._kinds import EMPTY, NAMING_NUMBERS, NAMING_WORDS, Facts, base_kind
+from polymargin.readers._kinds import EMPTY, NAMING_WORDS, Facts, base_kind
 
 __all__ = ["Column", "ReadCells"]
 
@@ -100,13 +100,20 @@ class Column:
         fraction where semicolons separate cells, and between groups where commas do.
     before : Column or None
         What an earlier look at all of the same cells has told.
+    may_count : bool, default=False
+        Whether the column may count the rows; see `Facts`.
     """
 
     def __init__(
-        self, name: str, kind: str | None, delimiter: str, before: "Column | None" = None
+        self,
+        name: str,
+        kind: str | None,
+        delimiter: str,
+        before: "Column | None" = None,
+        may_count: bool = False,
     ) -> None:
         self.name = name
-        self.facts = Facts(name)
+        self.facts = Facts(name, may_count)
         self._asked = kind
         self._delimiter = delimiter
         self._known: dict[str, str] = {}
@@ -263,7 +270,7 @@ class Column:
         if self._family == "words":
             return NAMING_WORDS if self.facts.kind_of_words() == "drop" else None
         if self._family == "number":
-            return NAMING_NUMBERS if self.facts.are_row_numbers() else None
+            return self.facts.why_numbers_are_left_out()
         return EMPTY if is_whole and self.facts.is_empty else None
 
 

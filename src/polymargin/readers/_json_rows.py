@@ -51,9 +51,12 @@ class JsonRows:
         The keys, in the order in which they first occur.
     delimiter : str
         Nothing is between cells that could tell how numbers are written.
+    has_names : bool
+        Columns have names in the file.
     """
 
     delimiter = ""
+    has_names = True
 
     def __init__(self, source: Source, options: Options) -> None:
         self._source = source

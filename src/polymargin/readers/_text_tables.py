@@ -120,6 +120,7 @@ class _Reader:
                 asked.get(self.names[j]),
                 self.rows.delimiter,
                 None if before is None else before[j],
+                may_count=j == 0 and not self.rows.has_names,
             )
             for j in features_among(self.names, self.label, options, source.name)
         }
