@@ -15,6 +15,7 @@ __all__ = [
     "format_by_name",
     "is_header_of_texts",
     "told_delimiter",
+    "without_packing",
 ]
 
 LABEL_NAMES = ("label", "class", "target", "y")
@@ -94,13 +95,19 @@ def told_delimiter(first_line: str) -> str | None:
 
 def format_by_name(path: str) -> str | None:
     """The format that the ending tells, below that of a packed file; None where it tells none."""
-    name = PurePath(path).name.lower()
-    for ending in _PACKED_ENDINGS:
-        name = name.removesuffix(ending)
+    name = without_packing(PurePath(path).name)
     for ending, found in _ENDINGS.items():
         if name.endswith(ending):
             return found
     return None
+
+
+def without_packing(name: str) -> str:
+    """The name of a file in small letters, without the ending that a packer has added."""
+    name = name.lower()
+    for ending in _PACKED_ENDINGS:
+        name = name.removesuffix(ending)
+    return name
 
 
 def _by_content(source: Source, label: str | int | None) -> str | None:
