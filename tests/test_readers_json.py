@@ -104,8 +104,8 @@ def test_files_without_labels_and_other_columns(write: Any) -> None:
 @pytest.mark.parametrize(
     ("line", "column", "message"),
     [
-        ('{"a": [1]}', None, "value of 'a' is a list or an object"),
-        ('{"a": {"b": 1}}', None, "value of 'a' is a list or an object"),
+        ('{"a": [1]}', None, "value of 'a' is a list, and cells are .* \\(--column a=drop\\)"),
+        ('{"a": {"b": 1}}', None, "value of 'a' is an object, and .* keys of their own"),
         ('{"a": 1', 8, "not JSON"),
         ('{"a": 1} {"a": 2}', 10, "not JSON"),
         ("[1, 2]", None, "not an object"),
@@ -146,6 +146,23 @@ def test_hostile_files(tmp_path: Path, content: str, message: str) -> None:
     for call in CALLS:
         with pytest.raises(DataError, match=message):
             call(file)
+
+
+def test_what_is_left_out_may_hold_anything(write: Any, tmp_path: Path) -> None:
+    rows = [{"x": i, "tags": [i, {"a": 1}], "at": {"b": i}, "label": i % 2} for i in range(6)]
+    file, kinds = write(*rows), {"tags": "drop", "at": "drop"}
+    with pytest.raises(DataError, match="rows.jsonl:1: the value of 'tags' is a list"):
+        read(file)
+    with pytest.raises(DataError, match="the value of 'at' is an object.*--column at=drop"):
+        read(file, kinds={"tags": "drop"})
+    table = read(file, kinds=kinds)
+    assert table.X.names == ("x",)
+    for call in CALLS:
+        call(file, **table.reading)
+    assert read(file, kinds={"x": "number"}, extra="ignore").X.names == ("x",)
+    model, dropped = tmp_path / "m.safetensors", ("--column", "tags=drop", "--column", "at=drop")
+    done("train", file, *dropped, "-o", model)
+    assert len(done("predict", model, file).out.split()) == 6
 
 
 def test_pipes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from typing import Any, NoReturn
 
+from polymargin._wording import column_option
 from polymargin.errors import DataError
 from polymargin.readers._chunks import Chunk, rows_at_a_time
 from polymargin.readers._columns import MOST_COLUMNS
@@ -61,6 +62,7 @@ class JsonRows:
     def __init__(self, source: Source, options: Options) -> None:
         self._source = source
         self._leaves_out = options.extra == "ignore" and bool(options.kinds)
+        self._kinds = options.kinds or {}
         self._rows: Iterator[tuple[int, dict[str, str]]] = self._objects()
         if source.can_rewind:
             names = self._find_names(self._rows)
@@ -153,11 +155,15 @@ class JsonRows:
         row: dict[str, str] = {}
         for key, value in pairs:
             if isinstance(value, list):
-                raise self.error(
-                    number,
-                    f"the value of {key[:40]!r} is a list or an object; cells are numbers, "
-                    "strings, true, false or null",
-                )
+                if not self._is_left_out(key):
+                    what = "an object" if isinstance(value, _Pairs) else "a list"
+                    raise self.error(
+                        number,
+                        f"the value of {key[:40]!r} is {what}, and cells are numbers, strings, "
+                        "true, false or null; write its parts as keys of their own, or leave it "
+                        f"out ({column_option(key[:40], 'drop')})",
+                    )
+                value = None
             row[key] = value if isinstance(value, str) else _WORDS[value]
         if len(row) < len(pairs):
             keys = [key for key, _ in pairs]
@@ -166,6 +172,10 @@ class JsonRows:
         if "\\u" in text:
             self._check_escapes(number, row)
         return row
+
+    def _is_left_out(self, key: str) -> bool:
+        """Whether nothing is read of a column, whatever it holds."""
+        return self._kinds.get(key) == "drop" or (self._leaves_out and key not in self._kinds)
 
     def _check_escapes(self, number: int, row: dict[str, str]) -> None:
         """Escapes can stand for what UTF-8 text cannot hold."""
