@@ -23,6 +23,7 @@ from polymargin.readers import (
     Source,
     find_format,
     is_header_of_texts,
+    is_json_array,
     read_batches,
     tab_records,
     told_delimiter,
@@ -47,6 +48,12 @@ def shuffle_lines(source: Path, target: Path, seed: int, reading: Reading) -> in
         found = str(reading.file_format or find_format(opened))
         if found in _BINARY:
             raise DataError(f"{found} files have no lines to shuffle", path=str(source))
+        if found == "jsonl" and is_json_array(opened.head):
+            raise DataError(
+                "this is one array, and an object a line is needed to shuffle; jq -c '.[]' makes "
+                "such lines",
+                path=str(source),
+            )
         first = next((line for line in opened.sample() if line.strip()), b"")
         has_header = found in ("csv", "tsv") or (found == "text" and is_header_of_texts(first))
         if found == "tsv":

@@ -1,5 +1,6 @@
 """Which format a file is in: by its name, else by its content."""
 
+import codecs
 import re
 from pathlib import PurePath
 
@@ -14,6 +15,7 @@ __all__ = [
     "find_format",
     "format_by_name",
     "is_header_of_texts",
+    "is_json_array",
     "told_delimiter",
     "without_packing",
 ]
@@ -30,6 +32,7 @@ _ENDINGS = {
     ".tab": "tsv",
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
+    ".json": "jsonl",
     ".parquet": "parquet",
     ".arrow": "arrow",
     ".feather": "arrow",
@@ -56,6 +59,7 @@ _ENTRY = rb"([0-9]+:%s|qid:-?[0-9]+)" % _NUMBER
 _LABEL_ALONE = re.compile(rb"\s*%s\s*(#.*)?" % _NUMBER)
 _SVMLIGHT = re.compile(rb"\s*(%s\s+)?%s(\s+%s)*\s*(#.*)?" % (_NUMBER, _ENTRY, _ENTRY))
 _OBJECT = re.compile(rb'\s*\{\s*["}]')
+_ARRAY = re.compile(rb'\s*\[\s*\{\s*["}]')
 _IS_NUMBER = re.compile(_NUMBER)
 _TOLD_DELIMITER = re.compile(r'("?)sep=([^"])\1', re.IGNORECASE)
 
@@ -117,7 +121,9 @@ def _by_content(source: Source, label: str | int | None) -> str | None:
         if source.head.startswith(magic):
             return found
     lines = [line for line in source.sample() if line.strip()]
-    if lines and all(map(_OBJECT.match, lines)):
+    if (lines and all(map(_OBJECT.match, lines))) or _ARRAY.match(
+        source.head.removeprefix(codecs.BOM_UTF8)
+    ):
         return "jsonl"
     rows = [line for line in lines if not line.lstrip().startswith(b"#")]
     rows = [row for row in rows[:20] if not _LABEL_ALONE.fullmatch(row)]
@@ -130,6 +136,11 @@ def _by_content(source: Source, label: str | int | None) -> str | None:
         if len(counts) == 1 and counts != {0}:
             return found
     return None
+
+
+def is_json_array(head: bytes) -> bool:
+    """Whether a file of JSON begins with the bracket of an array."""
+    return head.removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"[")
 
 
 def looks_like_texts(lines: list[bytes], label: str | int | None = None) -> bool:
