@@ -8,11 +8,11 @@ import numpy as np
 
 from polymargin._wording import counted
 from polymargin.errors import DataError
-from polymargin.readers._cells import to_numbers
 from polymargin.readers._chunks import Chunk, regrouped, rows_at_a_time
 from polymargin.readers._columns import MOST_COLUMNS
 from polymargin.readers._cut_rows import CutRows
-from polymargin.readers._formats import told_delimiter
+from polymargin.readers._delimiters import SHOWN_DELIMITERS, fitting_delimiter
+from polymargin.readers._first_lines import COMMENT, could_be_data, start_of_table
 from polymargin.readers._line_blocks import LineBlocks
 from polymargin.readers._options import Options
 from polymargin.readers._parser import cut_lines
@@ -21,8 +21,7 @@ from polymargin.readers._tab_rows import LONE_RETURN, LONG_CELL, LONGEST_CELL, R
 
 __all__ = ["CsvRows"]
 
-_DELIMITERS = (",", ";", "\t")
-_CERTAIN_DELIMITERS = (*_DELIMITERS, "|")  # which are no part of a number
+_CERTAIN_DELIMITERS = (",", ";", "\t", "|")  # which are no part of a number
 _ROWS_IN_DOUBT = 256  # that are read one by one before the next try to cut many
 
 
@@ -43,15 +42,14 @@ class CsvRows:
         self._source = source
         self.has_names = options.header is not False
         self._must_look_like_one = options.header == "auto"
-        told = told_delimiter(source.first_line)
-        self.delimiter = options.delimiter or told or self._find_delimiter()
+        self._start = start_of_table(source, options.delimiter, self.has_names)
+        self.delimiter = self._start.delimiter
         self._blocks = LineBlocks(source.line_blocks(), source.decode)
-        if told is not None:
-            next(self._blocks.lines())
+        lines = self._blocks.lines()
+        for _ in self._start.above:
+            next(lines)
         self._tab_rows = TabRows(self._blocks) if self.delimiter == "\t" else None
-        self._rows: Iterator[list[str]] = self._tab_rows or csv.reader(
-            self._blocks.lines(), delimiter=self.delimiter, strict=True
-        )
+        self._rows: Iterator[list[str]] = self._tab_rows or self._cells_of_lines()
         self.names: list[str] = []
         self._first: list[tuple[int, list[str]]] = []  # a row, where it does not name the columns
         self.names = self._read_names()
@@ -72,18 +70,24 @@ class CsvRows:
     @property
     def only_labels(self) -> DataError:
         """That there is no column to learn from."""
+        other = fitting_delimiter(self._start.below)
+        way_out = (
+            ": give another with delimiter="
+            if other is None
+            else f", and look separated by {SHOWN_DELIMITERS[other]}: say delimiter={other!r}"
+        )
         return self.error(
             1,
             f"there is no column besides {self.names[0][:40]!r}; cells are taken to be "
-            f"separated by {self.delimiter!r}: give another with delimiter=",
+            f"separated by {self.delimiter!r}{way_out}",
         )
 
-    def _find_delimiter(self) -> str:
-        """The one that cuts the first line into most cells."""
-        lines = [line for line in self._source.sample() if line.strip()]
-        first = lines[0].decode("utf-8", "replace") if lines else ""
-        counts = {mark: _count_cells(first, mark) for mark in _DELIMITERS}
-        return max(counts, key=lambda mark: counts[mark])
+    def _cells_of_lines(self) -> Iterator[list[str]]:
+        """The cells of all rows but those that tabs separate; a run of blanks is one."""
+        if self.delimiter != " ":
+            return csv.reader(self._blocks.lines(), delimiter=self.delimiter, strict=True)
+        lines = (line.rstrip() + "\n" for line in self._blocks.lines())
+        return csv.reader(lines, delimiter=" ", skipinitialspace=True, strict=True)
 
     def _read_names(self) -> list[str]:
         found, failure = self._read_rows(1)
@@ -96,7 +100,9 @@ class CsvRows:
             self._first = found
             return [str(j + 1) for j in range(len(cells))]
         names = [cell.strip() for cell in cells]
-        if self._must_look_like_one and _could_be_data(names):
+        if self.delimiter == " " and names[0] == COMMENT:
+            del names[0]
+        if self._must_look_like_one and could_be_data(names):
             raise self.error(
                 line,
                 "the first line should name the columns and holds numbers; say whether it is "
@@ -168,9 +174,14 @@ class CsvRows:
             first = "header" if self.has_names else "first row"
             raise self.error(
                 line,
-                f"{counted(len(cells), 'cell')} where the {first} has {len(self.names)}; quote "
-                f"cells that contain {self.delimiter!r}",
+                f"{counted(len(cells), 'cell')} where the {first} has {len(self.names)}; "
+                + self._remedy(cells),
             )
+
+    def _remedy(self, cells: list[str]) -> str:
+        if cells[0].startswith(COMMENT):
+            return "comments stand before the header alone; take this one away"
+        return f"quote cells that contain {self.delimiter!r}"
 
 
 def _text_of(block: bytes) -> bytes:
@@ -182,19 +193,6 @@ def _text_of(block: bytes) -> bytes:
     except UnicodeDecodeError as error:
         return block[: block.rfind(b"\n", 0, error.start) + 1]
     return block
-
-
-def _could_be_data(names: list[str]) -> bool:
-    """Whether all cells but one, which may be a label, are numbers."""
-    _, wrong = to_numbers(names)
-    if wrong is None:
-        return True
-    return len(names) > 1 and to_numbers(names[:wrong] + names[wrong + 1 :])[1] is None
-
-
-def _count_cells(line: str, delimiter: str) -> int:
-    """How many cells a line has; a quoted delimiter does not count."""
-    return sum(part.count(delimiter) for part in line.split('"')[::2]) + 1
 
 
 def _explain(error: csv.Error) -> str:

@@ -5,6 +5,7 @@ import re
 from pathlib import PurePath
 
 from polymargin.errors import DataError
+from polymargin.readers._delimiters import SHOWN_DELIMITERS, fitting_delimiter
 from polymargin.readers._idx import is_idx
 from polymargin.readers._options import FORMATS
 from polymargin.readers._source import Source
@@ -85,10 +86,23 @@ def find_format(source: Source, label: str | int | None = None) -> str:
     if found is None:
         raise DataError(
             "the format cannot be told from the name or the content of the file; "
-            f"name it with format=: one of {', '.join(FORMATS)}",
+            + _way_out(source.sample()),
             path=source.name,
         )
     return found
+
+
+def _way_out(lines: list[bytes]) -> str:
+    texts = [line.decode("utf-8", "replace") for line in lines]
+    rows = [text for text in texts if text.strip() and not text.startswith("#")]
+    delimiter = fitting_delimiter(rows) if len(rows) > 1 else None
+    if delimiter is None:
+        return f"name it with format=: one of {', '.join(FORMATS)}"
+    return (
+        f"if this is a table whose cells are separated by {SHOWN_DELIMITERS[delimiter]}, say "
+        f"format='csv' and delimiter={delimiter!r}; else name the format, one of "
+        f"{', '.join(FORMATS)}"
+    )
 
 
 def told_delimiter(first_line: str) -> str | None:
@@ -131,6 +145,7 @@ def _by_content(source: Source, label: str | int | None) -> str | None:
         return "svmlight"
     if looks_like_texts(lines, label):
         return "text"
+    lines = [line for line in lines if not line.startswith(b"#")]
     for delimiter, found in ((b"\t", "tsv"), (b",", "csv"), (b";", "csv")):
         counts = {line.count(delimiter) for line in lines[:20]}
         if len(counts) == 1 and counts != {0}:
