@@ -157,3 +157,54 @@ class TestComments:
         done("train", path, "-o", model)
         bare = write(tmp_path, *self.TABLE, name="b.csv")
         assert done("predict", model, path).out == done("predict", model, bare).out
+
+
+class TestMissingHeaders:
+    ROWS = ("39,State,77516,Bachelor,yes", "50,Self,83311,Master,no", "38,State,2156,Master,yes")
+    ROWS += ("53,Self,2347,Bachelor,no",)
+
+    def test_a_first_line_like_the_rows_is_refused(self, tmp_path: Path) -> None:
+        path = write(tmp_path, "# from the web", *self.ROWS, *self.ROWS)
+        told = "all of its cells could stand in the rows below; say whether it is a header"
+        for call in (read, scan, lambda file: next(read_batches(file))):
+            with pytest.raises(DataError, match=told) as caught:
+                call(path)
+            assert caught.value.line == 2
+        assert read(path, header=False).n_rows == 8
+        assert read(path, header=True).n_rows == 7
+        model = tmp_path / "m.safetensors"
+        message = one_error(run("train", path, "-o", model), INPUT)
+        assert message.endswith("say whether it is a header (--header or --no-header)")
+        done("train", path, "--no-header", "-o", model)
+        assert done("score", model, path, "--json").json["n"] == 8
+
+    @pytest.mark.parametrize(
+        "header",
+        [
+            "age,work,weight,school,rich",
+            "1990,place,2000,school,label",
+            "39,State,77516,Bachelor,rich",
+            "39,State,weight,Bachelor,yes",
+            "39,work,77516,Bachelor,yes",
+        ],
+    )
+    def test_one_name_is_enough(self, tmp_path: Path, header: str) -> None:
+        assert read(write(tmp_path, header, *self.ROWS, *self.ROWS)).n_rows == 8
+
+    def test_dates_and_texts(self, tmp_path: Path) -> None:
+        rows = [f"2024-05-{i + 1:02},the text is number {i},{'xy'[i % 2]}" for i in range(20)]
+        with pytest.raises(DataError, match="say whether it is a header"):
+            read(write(tmp_path, *rows))
+        assert read(write(tmp_path, "day,words of it,x", *rows)).n_rows == 20
+        texts = [f"the text is number {i},{'xy'[i % 2]}" for i in range(20)]
+        assert read(write(tmp_path, *texts)).n_rows == 19  # nothing tells
+
+    def test_all_words(self, tmp_path: Path) -> None:
+        rows = [f"{'pq'[i % 2]},{'rs'[i // 2 % 2]},{'xy'[i % 2]}" for i in range(20)]
+        with pytest.raises(DataError, match="say whether it is a header"):
+            read(write(tmp_path, *rows))
+        same = [f"{'pq'[i % 2]},{'pq'[i // 2 % 2]},{'xy'[i % 2]}" for i in range(20)]
+        with pytest.raises(DataError, match="two columns are named 'p'.*, --no-header"):
+            read(write(tmp_path, *same))
+        with pytest.raises(DataError, match="two columns are named 'p'; rename one of them$"):
+            read(write(tmp_path, *same), header=True)

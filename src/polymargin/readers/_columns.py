@@ -39,7 +39,12 @@ def check_names(names: Sequence[str], options: Options, path: str) -> None:
     if len(set(names)) < len(names):
         seen: set[str] = set()
         twice = next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-        raise DataError(f"two columns are named {twice!r}; rename one of them", path=path)
+        is_guessed = options.header == "auto" and options.format in ("csv", "tsv")
+        raise DataError(
+            f"two columns are named {twice!r}; rename one of them"
+            + (", or say that the first line is a row (header=False, --no-header)" * is_guessed),
+            path=path,
+        )
     known = set(names)
     absent = [
         name

@@ -34,6 +34,8 @@ class CsvRows:
         Those of the header, or "1", "2" and so on.
     has_names : bool
         Whether there is a header.
+    guessed_header : int or None
+        Its line, where nobody has said that there is one.
     delimiter : str
         What is between cells.
     """
@@ -41,6 +43,7 @@ class CsvRows:
     def __init__(self, source: Source, options: Options) -> None:
         self._source = source
         self.has_names = options.header is not False
+        self.guessed_header: int | None = None
         self._must_look_like_one = options.header == "auto"
         self._start = start_of_table(source, options.delimiter, self.has_names)
         self.delimiter = self._start.delimiter
@@ -102,6 +105,8 @@ class CsvRows:
         names = [cell.strip() for cell in cells]
         if self.delimiter == " " and names[0] == COMMENT:
             del names[0]
+        if self._must_look_like_one:
+            self.guessed_header = line
         if self._must_look_like_one and could_be_data(names):
             raise self.error(
                 line,

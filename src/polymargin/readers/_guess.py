@@ -263,6 +263,18 @@ class Column:
             "--column NAME=KIND)"
         )
 
+    def is_like_name(self) -> bool | None:
+        """Whether the name of the column could be one of its cells; None where that tells nothing.
+
+        Names of numbers and dates could if they are such themselves, names of a category if they
+        are among its values. Texts and names of rows are all different.
+        """
+        if self._family in ("number", "date"):
+            manners = set(_MANNERS[self._family])
+            return not is_missing(self.name) and _reads(self._family, manners, self.name)
+        is_category = self._asked is None and self.facts.kind_of_words() == "category"
+        return self.facts.has_word(self.name) if self._family == "words" and is_category else None
+
     def why_left_out(self, is_whole: bool) -> str | None:
         """Why nothing is to be learnt from the column, where nobody has said what it holds."""
         if self._asked is not None:

@@ -145,6 +145,10 @@ class Facts:
         """Whether no cell has a value, among all rows if these are few enough; rule 7."""
         return self._n_values == 0 and self._n_rows < FACT_ROWS
 
+    def has_word(self, word: str) -> bool:
+        """Whether the word is one of the cells, as far as they were looked at."""
+        return hash(word) in self._distinct
+
     def slip(self) -> str | None:
         """What is strange about words nearly all of which could be numbers."""
         n_distinct = len(self._distinct)

@@ -129,6 +129,7 @@ class _Reader:
         self._label_kind = options.label_kind
         self.label_gaps = False
         self.left_out: dict[str, str] = {}
+        self._label_is_like_name = False
         if not self.columns:
             raise self.rows.only_labels
 
@@ -188,8 +189,22 @@ class _Reader:
         self.left_out = {name: reason for name, reason in reasons.items() if reason is not None}
         for slip in filter(None, (column.slip() for column in columns)):
             warnings.warn(f"{self._source.name}: {slip}", stacklevel=5)
+        self._check_header()
         check_some_left(kinds, self._source.name)
         return kinds
+
+    def _check_header(self) -> None:
+        """Refuse a header that could be a row, as far as cells tell."""
+        line = self.rows.guessed_header
+        told = [column.is_like_name() for column in self.columns.values()]
+        is_like_row = self._label_is_like_name and True in told and False not in told
+        if line is not None and is_like_row:
+            raise self.rows.error(
+                line,
+                "the first line should name the columns, and all of its cells could stand in the "
+                "rows below; say whether it is a header (header=True or False, --header or "
+                "--no-header)",
+            )
 
     def finished(self, table: Table, kinds: dict[str, str], y: NDArray[Any] | None) -> Table:
         """Without the columns that are left out, and with how it was read."""
@@ -221,6 +236,8 @@ class _Reader:
         place = self.label + 1
         texts = [*map(str.strip, cells)]
         distinct = list(dict.fromkeys(texts))
+        if self.names[self.label] in distinct:
+            self._label_is_like_name = True
         empty = {text for text in distinct if is_missing(text)}
         if empty and self.options.takes_own_labels:
             row = next(row for row, text in enumerate(texts) if text in empty)
