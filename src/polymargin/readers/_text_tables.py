@@ -29,6 +29,7 @@ from polymargin.readers._labels import LabelTexts, label_kind_of, labels_from_te
 from polymargin.readers._options import Options
 from polymargin.readers._source import Source
 from polymargin.readers._table import Columns, Scan, Table
+from polymargin.readers._totals import has_odd_end, total_among
 
 __all__ = ["read_text_table", "scan_text_table", "text_table_batches"]
 
@@ -169,7 +170,7 @@ class _Reader:
             raise min(problems, key=_place)
         y = None
         if self.label is not None:
-            y = self._labels(cells[self.label], lines, keep_label_texts)
+            y = self._labels(cells, lines, keep_label_texts)
         if changes:
             raise _UnlikeError(min(changes, key=_place))
         names = tuple(column.name for column in self.columns.values())
@@ -230,20 +231,22 @@ class _Reader:
         return None if self.label is None else why_label(self.names, self.label, self.options)
 
     def _labels(
-        self, cells: Sequence[str], lines: NDArray[np.int64], keep: bool
+        self, cells: Sequence[Sequence[str]], lines: NDArray[np.int64], keep: bool
     ) -> NDArray[Any] | None:
         assert self.label is not None
         place = self.label + 1
-        texts = [*map(str.strip, cells)]
+        texts = [*map(str.strip, cells[self.label])]
         distinct = list(dict.fromkeys(texts))
         if self.names[self.label] in distinct:
             self._label_is_like_name = True
         empty = {text for text in distinct if is_missing(text)}
         if empty and self.options.takes_own_labels:
             row = next(row for row, text in enumerate(texts) if text in empty)
+            total = total_among(column[row] for column in cells)
+            what = "" if total is None else f", which looks like a line of totals ({total[:40]!r})"
             raise self.rows.error(
                 int(lines[row]),
-                f"the label in column {self.names[self.label]!r} is missing; remove the row; "
+                f"the label in column {self.names[self.label]!r} is missing; remove the row{what}; "
                 "a file without labels is read with has_labels=False",
                 place,
             )
@@ -269,6 +272,13 @@ class _Reader:
             return None
         lines = np.concatenate(self._label_lines)
         place = self.label + 1
+        texts = self._label_texts.texts
+        if has_odd_end(texts):
+            message = (
+                f"no other row has the label {texts[-1][:40]!r} of the last one; if that is a "
+                "line of totals, remove it"
+            )
+            warnings.warn(str(self.rows.error(int(lines[-1]), message, place)), stacklevel=4)
         return self._label_texts.to_array(
             self.options.label_kind,
             lambda row, message: self.rows.error(int(lines[row]), message, place),
