@@ -88,6 +88,17 @@ def test_the_index_of_a_frame_is_told(tmp_path: Path, out: Path) -> None:
     assert "left out measured: the index of a pandas frame" in told
 
 
+def test_times_of_day_in_a_model(tmp_path: Path, out: Path) -> None:
+    data = tmp_path / "a.csv"
+    labels = ["day" if 6 <= i % 24 < 18 else "night" for i in range(N)]
+    rows = [f"{i % 24}:{i % 60:02},{i % 7}.5,{label}" for i, label in enumerate(labels)]
+    data.write_text("at,x,label\n" + "\n".join(rows) + "\n")
+    told = done("train", data, "--kernel", "rbf", "-o", out).err
+    assert "columns: 1 number: x; 1 time of day: at" in told
+    assert done("score", out, data, "--json").json["accuracy"] > 0.9
+    assert done("info", out).code == 0
+
+
 def test_lists_of_columns() -> None:
     kinds = {f"x{j}": "number" for j in range(11)} | {"width, cm": "category", " y": "date:ymd"}
     told = describe_columns(kinds, {}, {"width, cm": 3}, {})

@@ -1,5 +1,6 @@
 """What the columns of a table are told to be: numbers, categories, texts, dates, identifiers."""
 
+import datetime
 import math
 import warnings
 from pathlib import Path
@@ -219,6 +220,58 @@ class TestDates:
         assert read(table(a=["0001-01-01", "9999-12-31"])).X.values[0][0] == np.datetime64("0001")
 
 
+class TestTimes:
+    @pytest.mark.parametrize("chunk", [1, 4096])
+    def test_hours_since_midnight(
+        self, table: TableWriter, chunk: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(_text_tables, "CHUNK_ROWS", chunk)
+        cells = ["13:45", "", "0:00", "5:30 PM", "12:15 am", "23:59:59", "24:00", "07:30:00,9"]
+        path = table(a=cells, b=["1"] * len(cells))
+        assert kinds_of(path) == {"a": "time", "b": "number"}
+        rows = read(path)
+        expected = [13.75, math.nan, 0, 17.5, 0.25, 24 - 1 / 3600, 24, 7.5 + 0.9 / 3600]
+        assert rows.X.values[0].tolist() == pytest.approx(expected, nan_ok=True)
+        assert rows.X.kinds == {"a": "number", "b": "number"}
+        assert rows.first_missing == (3, 1, "a")
+        assert read(path, **rows.reading).X.kinds == rows.X.kinds
+
+    @pytest.mark.parametrize("cell", ["25:00", "24:01", "13:00PM", "1:5", "12:60", "2:1", "noon"])
+    def test_what_is_no_time(self, table: TableWriter, cell: str) -> None:
+        path = table(b=["1", "2"], a=["13:45", cell])
+        assert kinds_of(path)["a"] == "category"
+        with pytest.raises(DataError, match=f"'{cell}' in column 'a' is not a time of day") as c:
+            read(path, kinds={"a": "time"})
+        assert place(c) == (3, 2)
+        with pytest.raises(DataError, match="all cells before are times of day as in 17:30"):
+            list(read_batches(path, rows=1))
+
+    def test_missing_times_first(self, table: TableWriter) -> None:
+        path = table(a=["", "", "13:45"], b=["1", "2", "3"])
+        assert read(path).X.values[0][2] == 13.75
+        parts = list(read_batches(path, rows=2, kinds={"a": "time"}))
+        assert parts[1].X.values[0].tolist() == [13.75]
+
+    def test_times_among_numbers_and_dates_are_words(self, table: TableWriter) -> None:
+        assert kinds_of(table(a=["13:45", "5"]))["a"] == "category"
+        assert kinds_of(table(a=["13:45", "2024-05-01"]))["a"] == "category"
+
+    @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+    def test_times_of_arrow(self, tmp_path: Path, unit: str) -> None:
+        pa = pytest.importorskip("pyarrow")
+        parquet = pytest.importorskip("pyarrow.parquet")
+        kind = pa.time32(unit) if unit in ("s", "ms") else pa.time64(unit)
+        moments = [datetime.time(13, 45), None, datetime.time(0, 30)]
+        columns = {"a": pa.array(moments, kind), "t": pa.array(["1:30", "2:30", "3:30"])}
+        path = tmp_path / "a.parquet"
+        parquet.write_table(pa.table(columns | {"label": [0, 1, 0]}), path)
+        rows = read(path, kinds={"t": "time"})
+        assert rows.reading["kinds"] == {"a": "time", "t": "time"}
+        assert rows.X.values[0].tolist() == pytest.approx([13.75, math.nan, 0.5], nan_ok=True)
+        assert rows.X.values[1].tolist() == [1.5, 2.5, 3.5]
+        assert read(path, **rows.reading).X.kinds == {"a": "number", "t": "number"}
+
+
 class TestTexts:
     LINES = "".join(f"{'ab'[i % 2]}\t{WORDS[i % 6]} and {i}\n" for i in range(30))
 
@@ -346,13 +399,13 @@ class TestArrow:
 
 
 def test_every_kind_is_read(table: TableWriter) -> None:
-    path = table(a=["2024-02-01", "2024-03-01"], b=["1", "2"])
+    path = table(a=["2024-02-01", "2024-03-01"], b=["1", "2"], c=["12:30", "1:15"])
     for kind in KINDS:
-        column = "a" if kind.startswith("date") else "b"
+        column = {"date": "a", "time": "c"}.get(base_kind(kind), "b")
         if kind in ("date:dmy", "date:mdy"):
             continue
         values = read(path, kinds={column: kind}).X.values
-        assert len(values) == (1 if kind == "drop" else 2)
+        assert len(values) == (2 if kind == "drop" else 3)
         assert not any(cell != cell for cell in values[0].tolist() if isinstance(cell, float))
     assert math.isnan(read(table(a=["1", ""])).X.values[0][1])
 

@@ -19,6 +19,13 @@ if TYPE_CHECKING:
 _MOST = 8  # columns that are shown
 _SHOWN_LABELS = 5
 _LONGEST_LABEL = 20  # characters
+_KINDS = {  # one of them, several of them
+    "number": ("number", "numbers"),
+    "category": ("category", "categories"),
+    "text": ("text", "texts"),
+    "date": ("date", "dates"),
+    "time": ("time of day", "times of day"),
+}
 _REASONS = {"as asked": "by --label"}
 
 
@@ -75,7 +82,7 @@ def describe_columns(
     left_out: Mapping[str, str],
 ) -> str:
     """What each column was taken for, and what was not asked for: a slip in a cell shows here."""
-    found: dict[str, list[str]] = {"number": [], "category": [], "text": [], "date": []}
+    found: dict[str, list[str]] = {kind: [] for kind in _KINDS}
     for name, kind in kinds.items():
         n = f" ({n_values[name]:,})" if name in n_values else ""
         if kind != "drop":
@@ -92,8 +99,7 @@ def describe_columns(
 
 
 def _count(kind: str, names: list[str]) -> str:
-    plural = {"category": "categories"}.get(kind, f"{kind}s")
-    return f"{len(names)} {kind if len(names) == 1 else plural}: {listed(names, _MOST)}"
+    return f"{counted(len(names), *_KINDS[kind])}: {listed(names, _MOST)}"
 
 
 def _shown(name: str) -> str:

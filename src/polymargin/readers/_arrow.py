@@ -31,6 +31,7 @@ from polymargin.readers._table import Columns, Scan, Table
 __all__ = ["arrow_batches", "read_arrow", "scan_arrow"]
 
 _ROWS = 1 << 16  # at a time
+_MICROSECONDS = 3.6e9  # of an hour
 
 _IPC_MAGIC = b"ARROW1"
 _OLD_FEATHER_MAGIC = b"FEA1"
@@ -148,7 +149,7 @@ class _Reader:
             j: Column(self._names[j], self._kinds[j], delimiter=",")
             for j in features
             if _is_text(arrow.types, self._value_type(schema.field(j)))
-            and base_kind(self._kinds[j] or "") in ("number", "date")
+            and base_kind(self._kinds[j] or "") in ("number", "date", "time")
         }
         self._label_kind = options.label_kind
         self._row = 0
@@ -176,11 +177,13 @@ class _Reader:
             return asked or ("category" if types.is_dictionary(field.type) else None)
         if types.is_date(kind) or types.is_timestamp(kind):
             own = "date"
+        elif types.is_time(kind):
+            own = "time"
         elif _is_number(types, kind) or types.is_null(kind):
             own = "number"
         else:
             raise DataError(
-                f"column {field.name!r} is of type {field.type}; make it numbers, dates or "
+                f"column {field.name!r} is of type {field.type}; make it numbers, dates, times or "
                 "strings, or leave it out (kinds=, --column NAME=drop)",
                 path=self._path,
             )
@@ -216,6 +219,8 @@ class _Reader:
                 values.append(self._numbers(column, j))
             elif kind == "date":
                 values.append(self._dates(column))
+            elif kind == "time":
+                values.append(self._hours(column))
             else:
                 values.append(self._words(column, j))
             self._facts[j].add(values[-1])
@@ -270,6 +275,12 @@ class _Reader:
     def _dates(self, column: Any) -> NDArray[np.datetime64]:
         seconds = column.cast(self._arrow.timestamp("s"), safe=False)
         return np.asarray(seconds.to_numpy(zero_copy_only=False), dtype="datetime64[s]")
+
+    def _hours(self, column: Any) -> NDArray[np.float64]:
+        """Of times of day, since midnight."""
+        micros = column.cast(self._arrow.time64("us")).cast(self._arrow.int64())
+        filled = micros.fill_null(-1).to_numpy(zero_copy_only=False)
+        return np.where(filled < 0, np.nan, filled / _MICROSECONDS)
 
     def _words(self, column: Any, j: int) -> NDArray[np.object_]:
         known = self._known[j]

@@ -158,10 +158,15 @@ def keep_columns(columns: Columns, kinds: Mapping[str, str]) -> Columns:
     """The columns that are not left out, with their kinds."""
     kept = kept_among(kinds)
     values = dict(zip(columns.names, columns.values, strict=True))
-    told = {
-        name: kind if base_kind(kind) == "text" else base_kind(kind) for name, kind in kept.items()
-    }
+    told = {name: _kind_of_values(kind) for name, kind in kept.items()}
     return Columns(tuple(kept), tuple(values[name] for name in kept), told)
+
+
+def _kind_of_values(kind: str) -> str:
+    """Of what a column holds once it is read: hours are numbers."""
+    if base_kind(kind) == "text":
+        return kind
+    return "number" if kind == "time" else base_kind(kind)
 
 
 def first_missing(

@@ -1,7 +1,7 @@
 """What a column of a table holds: the kinds, and the rules by which content tells them.
 
 1. Cells that are all numbers make a column of numbers; they are told apart by `_cells`, dates by
-   `_dates`. Everything else is words.
+   `_dates`, times of day by `_times`. Everything else is words.
 2. Words are text where half of the distinct values have several words and there are more distinct
    values than a quarter of the cells.
 3. Other words of which nine cells out of ten are distinct name the rows: the column is left out.
@@ -46,6 +46,7 @@ _MANNERS = {
     "category": (),
     "text": ("tfidf", "hashing"),
     "date": ("ymd", "dmy", "mdy"),
+    "time": (),
     "drop": (),
 }
 KINDS = tuple(
