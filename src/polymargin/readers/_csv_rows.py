@@ -11,7 +11,7 @@ from polymargin.errors import DataError
 from polymargin.readers._chunks import Chunk, regrouped, rows_at_a_time
 from polymargin.readers._columns import MOST_COLUMNS
 from polymargin.readers._cut_rows import CutRows
-from polymargin.readers._delimiters import SHOWN_DELIMITERS, fitting_delimiter
+from polymargin.readers._delimiters import SHOWN_DELIMITERS, cut_cells, fitting_delimiter
 from polymargin.readers._first_lines import COMMENT, could_be_data, start_of_table
 from polymargin.readers._line_blocks import LineBlocks
 from polymargin.readers._options import Options
@@ -43,6 +43,7 @@ class CsvRows:
     def __init__(self, source: Source, options: Options) -> None:
         self._source = source
         self.has_names = options.header is not False
+        self._needs_labels = options.takes_own_labels
         self.guessed_header: int | None = None
         self._must_look_like_one = options.header == "auto"
         self._start = start_of_table(source, options.delimiter, self.has_names)
@@ -105,6 +106,9 @@ class CsvRows:
         names = [cell.strip() for cell in cells]
         if self.delimiter == " " and names[0] == COMMENT:
             del names[0]
+        self._check_title(line, names)
+        if names.count("") > 1:
+            names = [name or f"unnamed {place}" for place, name in enumerate(names, start=1)]
         if self._must_look_like_one:
             self.guessed_header = line
         if self._must_look_like_one and could_be_data(names):
@@ -115,9 +119,37 @@ class CsvRows:
             )
         return names
 
+    def _check_title(self, line: int, names: list[str]) -> None:
+        """Refuse a line with a single text above lines with more cells."""
+        below = self._start.below[1:]
+        widths = [sum(bool(cell.strip()) for cell in self._cut_cells(text)) for text in below]
+        if self._must_look_like_one and widths and sum(map(bool, names)) == 1 < min(widths):
+            raise self.error(
+                line,
+                f"{next(filter(None, names))[:40]!r} stands alone in its line, like a title, and "
+                "lines below have more cells; take away what stands above the names of the columns",
+            )
+
+    @property
+    def n_hollow(self) -> int:
+        """How many of the last columns have neither a name nor a value in the first lines."""
+        cut = map(self._cut_cells, self._start.below)
+        rows = [cells for cells in cut if len(cells) == len(self.names)]
+        is_hollow = [not any(map(str.strip, cells)) for cells in zip(*rows, strict=True)]
+        return next((n for n, hollow in enumerate(reversed(is_hollow)) if not hollow), 0)
+
+    def _cut_cells(self, text: str) -> list[str]:
+        return cut_cells(text, self.delimiter)
+
     def chunks(self, rows: int) -> Iterator[Chunk]:
-        """All rows, so many at a time or fewer where they are long."""
-        return regrouped(self._pieces(), rows_at_a_time(rows, len(self.names)))
+        """All rows, so many at a time or fewer where they are long.
+
+        Where rows need labels, those without a single value are passed over like blank lines.
+        """
+        chunks = regrouped(self._pieces(), rows_at_a_time(rows, len(self.names)))
+        if not self._needs_labels:
+            return chunks
+        return (chunk for chunk in (c.without_blanks() for c in chunks) if len(chunk.lines))
 
     def _pieces(self) -> Iterator[Chunk | CutRows]:
         """All rows: lines that are in no doubt as they are cut at once, others row by row.

@@ -62,13 +62,14 @@ class JsonRows:
         The keys, in the order in which they first occur.
     delimiter : str
         Nothing is between cells that could tell how numbers are written.
-    has_names, guessed_header
+    has_names, guessed_header, n_hollow
         Columns have names in the file, which are in no line of their own.
     """
 
     delimiter = ""
     has_names = True
     guessed_header: int | None = None
+    n_hollow = 0
 
     def __init__(self, source: Source, options: Options) -> None:
         self._source = source

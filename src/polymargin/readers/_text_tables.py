@@ -112,7 +112,8 @@ class _Reader:
         self.names = self.rows.names
         self._chunks: Iterator[Chunk] | None = None  # those that are still to come
         check_names(self.names, options, source.name)
-        self.label = find_label(self.names, options, source.name)
+        named = self.names[: len(self.names) - self.rows.n_hollow]
+        self.label = find_label(named, options, source.name)
         asked = options.kinds or {}
         self._dropped = [name for name, kind in asked.items() if kind == "drop"]
         self.columns = {
@@ -228,7 +229,10 @@ class _Reader:
     @property
     def label_reason(self) -> str | None:
         """Why the column of the labels is taken for it."""
-        return None if self.label is None else why_label(self.names, self.label, self.options)
+        if self.label is None:
+            return None
+        named = self.names[: len(self.names) - self.rows.n_hollow]
+        return why_label(named, self.label, self.options)
 
     def _labels(
         self, cells: Sequence[Sequence[str]], lines: NDArray[np.int64], keep: bool
