@@ -101,6 +101,13 @@ def test_a_file_that_tells_no_ranges_is_read(tmp_path: Path) -> None:
     assert not encoder.highs_.any()
 
 
+def test_a_stored_file_tells_its_ranges() -> None:
+    encoder = load(REPOSITORY / "tests/golden/v1-pipeline-ranges.safetensors")[0]
+    measured = [kind.startswith(("number", "date")) for kind in encoder.kinds_]
+    assert ((encoder.highs_ > encoder.lows_) == measured).all()
+    np.testing.assert_allclose(encoder.lows_[measured], encoder.offsets_[measured])
+
+
 def test_the_first_rows_of_a_pipe_are_no_range(tmp_path: Path) -> None:
     out = tmp_path / "m.safetensors"
     text = write(tmp_path / "train.csv").read_bytes()

@@ -114,6 +114,7 @@ class _Reader:
         check_names(self.names, options, source.name)
         named = self.names[: len(self.names) - self.rows.n_hollow]
         self.label = find_label(named, options, source.name)
+        self.label_reason = None if self.label is None else why_label(named, self.label, options)
         asked = options.kinds or {}
         self._dropped = [name for name, kind in asked.items() if kind == "drop"]
         self.columns = {
@@ -225,14 +226,6 @@ class _Reader:
             left_out=self.left_out,
             label_reason=self.label_reason,
         )
-
-    @property
-    def label_reason(self) -> str | None:
-        """Why the column of the labels is taken for it."""
-        if self.label is None:
-            return None
-        named = self.names[: len(self.names) - self.rows.n_hollow]
-        return why_label(named, self.label, self.options)
 
     def _labels(
         self, cells: Sequence[Sequence[str]], lines: NDArray[np.int64], keep: bool
