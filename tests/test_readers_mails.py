@@ -44,6 +44,7 @@ class TestDecoding:
             (b"Gr\xc3\xbc\xc3\x9fe", "Grüße"),
             (b"=?no-such?q?plain?=", "plain"),
             (b"=?utf-8?b?R?=", "=?utf-8?b?R?="),
+            (b"a\0b", "a\ufffdb"),
         ],
     )
     def test_subjects(self, subject: bytes, expected: str) -> None:
@@ -55,6 +56,8 @@ class TestDecoding:
         assert text_of(content).endswith("th\ufffd \ufffd\n")
         strange = content.replace(b"\n\n", b"\nContent-Type: text/plain; charset=rot13\n\n")
         assert text_of(strange, "windows-1252").endswith("thé €\n")
+        no_name = content.replace(b"\n\n", b'\nContent-Type: text/plain; charset="a\0"\n\n')
+        assert text_of(no_name, "windows-1252").endswith("thé €\n")
         assert "\0" not in text_of(HEADER % b"x" + b"\na\0b\n")
 
 

@@ -26,6 +26,7 @@ _FIELD = re.compile(rb"([!-9;-~]+):")
 _HEADER_END = re.compile(rb"\r?\n\r?\n")
 _OTHERS = frozenset({b"date", b"subject", b"message-id", b"received", b"mime-version"})
 _SHOWN = ("From", "Subject")
+_NO_TEXT = re.compile("[\0\ud800-\udfff]")
 # What is not closed goes on to the end.
 _UNSEEN = re.compile(
     r"<(script|style|title)\b.*?(?:</\1\s*>|\Z)|<!--.*?(?:-->|\Z)|</?[a-z!?][^<>]*(?:>|\Z|(?=<))",
@@ -61,7 +62,8 @@ def mail_text(content: bytes, encoding: str) -> str:
     """
     message = message_from_bytes(content, policy=policy.compat32)
     fields = [f"{name}: {_decoded(message[name], encoding)}\n" for name in _SHOWN if message[name]]
-    return "".join(fields) + "\n" + "\n".join(_texts(message, encoding))
+    text = "".join(fields) + "\n" + "\n".join(_texts(message, encoding))
+    return _NO_TEXT.sub("\ufffd", text)
 
 
 def _decoded(value: Any, encoding: str) -> str:
@@ -79,21 +81,24 @@ def _decoded(value: Any, encoding: str) -> str:
 
 def _texts(part: "Message[str, str]", encoding: str) -> Iterator[str]:
     """The texts of a part of a mail, and of those inside of it."""
-    inside = part.get_payload()
-    if isinstance(inside, list):
-        if part.get_content_type() == "multipart/alternative":
-            inside = _best(inside)
-        for other in inside:
-            if isinstance(other, Message):
-                yield from _texts(other, encoding)
+    if part.is_multipart():
+        inside: Any = part.get_payload()
+        is_choice = part.get_content_type() == "multipart/alternative"
+        for other in _best(inside) if is_choice else inside:
+            yield from _texts(other, encoding)
         return
     if part.get_content_maintype() != "text" or part.get_content_disposition() == "attachment":
         return
-    payload = part.get_payload(decode=True)
-    text = _decode(
-        payload if isinstance(payload, bytes) else b"", part.get_content_charset(), encoding
-    )
+    content: Any = part.get_payload(decode=True)
+    text = _decode(content, _charset_of(part), encoding)
     yield _without_tags(text) if part.get_content_subtype() == "html" else text
+
+
+def _charset_of(part: "Message[str, str]") -> str | None:
+    try:
+        return part.get_content_charset()
+    except ValueError:  # no name at all
+        return None
 
 
 def _best(parts: list[Any]) -> list[Any]:
@@ -109,10 +114,9 @@ def _decode(content: bytes, charset: str | None, encoding: str) -> str:
     except (LookupError, ValueError):
         charset = None
     try:
-        text = content.decode(charset or encoding, "replace")
+        return content.decode(charset or encoding, "replace")
     except (LookupError, ValueError):  # a codec that makes no text
-        text = content.decode(encoding, "replace")
-    return text.replace("\0", "\ufffd")
+        return content.decode(encoding, "replace")
 
 
 def _without_tags(html: str) -> str:
