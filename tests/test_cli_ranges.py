@@ -54,6 +54,8 @@ def test_numbers_far_away_are_told(model: Path, tmp_path: Path) -> None:
     assert "the numbers of column 'heat'" in message
     assert "it saw 0 to 19, and here they are 1,000 to 1,019" in message
     assert message.count("warning:") == 1
+    farther = write(tmp_path / "farther.csv", shift=1714560000.0)
+    assert "here they are 1,714,560,000 to 1,714,560,019" in done("score", model, farther).err
 
 
 @pytest.mark.parametrize(

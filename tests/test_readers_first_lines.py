@@ -147,6 +147,9 @@ class TestComments:
     def test_nothing_but_comments(self, tmp_path: Path) -> None:
         with pytest.raises(DataError, match="no column besides"):
             read(write(tmp_path, "# a", "# b"))
+        for lines in (("#",), ("# ", "#")):
+            with pytest.raises(DataError, match="no column besides '#'"):
+                read(write(tmp_path, *lines), delimiter=" ")
 
     def test_what_tells_the_delimiter_comes_first(self, tmp_path: Path) -> None:
         path = write(tmp_path, "sep=;", *(row.replace(",", ";") for row in self.TABLE))

@@ -76,6 +76,11 @@ class RangeWatch:
 
 def _between(low: float, high: float, kind: str) -> str:
     if kind == "number":
-        return f"{low:,.6g} to {high:,.6g}"
+        return f"{_number(low)} to {_number(high)}"
     form = "%Y-%m-%d %H:%M" if kind == "date:hours" else "%Y-%m-%d"
     return " to ".join((_EPOCH + timedelta(days=day)).strftime(form) for day in (low, high))
+
+
+def _number(value: float) -> str:
+    """Large ones without a power of ten, as far as they can be read."""
+    return f"{value:,.0f}" if 1e5 <= abs(value) < 1e15 else f"{value:,.6g}"

@@ -35,10 +35,10 @@ class Chunk(NamedTuple):
 
     def without_blanks(self) -> "Chunk":
         """The same without rows that have no cell with anything in it."""
+        if any(isinstance(cells, CutCells) and cells.are_full for cells in self.columns):
+            return self
         blank: Sequence[int] = range(len(self.lines))
         for cells in self.columns:
-            if isinstance(cells, CutCells) and cells.are_plain and not cells.has_gaps:
-                return self
             blank = [row for row in blank if not cells[row].strip()]
             if not blank:
                 return self

@@ -104,7 +104,7 @@ class CsvRows:
             self._first = found
             return [str(j + 1) for j in range(len(cells))]
         names = [cell.strip() for cell in cells]
-        if self.delimiter == " " and names[0] == COMMENT:
+        if self.delimiter == " " and names[0] == COMMENT and len(names) > 1:
             del names[0]
         self._check_title(line, names)
         if names.count("") > 1:
