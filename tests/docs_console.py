@@ -7,7 +7,7 @@ come that end on slightly different weights on another processor:
     6.77e-04    within a factor of ten: a gap ends somewhere below the tolerance
     0.284       within 0.05
     2045.37     within 2 %
-    319         within 10 %; equal below 100
+    319         within 5 %; equal below 100
     passes 102  within a factor of two
     0.14 s      any number
 """
@@ -178,7 +178,7 @@ def _is_close(shown: str, found: str) -> bool:
         return wanted / 10 <= value <= wanted * 10
     if "." in shown:
         return abs(value - wanted) <= (0.05 if wanted < 1 else 0.02 * wanted)
-    return value == wanted if wanted < 100 else abs(value - wanted) <= 0.1 * wanted
+    return value == wanted if wanted < 100 else abs(value - wanted) <= 0.05 * wanted
 
 
 def _run_here(words: list[str]) -> Finished:

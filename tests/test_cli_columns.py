@@ -101,7 +101,7 @@ def test_all_kinds_in_one_model(tmp_path: Path, out: Path) -> None:
     other = write_rows(tmp_path / "b.csv", HEADER, shop(200, 1))
     result = done("train", data, "-o", out)
     assert (
-        "columns: 1 number: price; 1 category: shop (3); 1 text: remark; 1 date: when; left out id,"
+        "columns: 1 number: price; 1 category: shop (3); 1 text: remark; 1 date: when; left out id:"
     ) in result.err
     assert accuracy(out, other) > 0.97
     encoder = load(out).steps[0][1]

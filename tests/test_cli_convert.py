@@ -103,6 +103,37 @@ def test_shuffle_keeps_rows_apart_whose_quotes_are_plain(tmp_path: Path) -> None
     assert rows[-1] in text
 
 
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv"])
+def test_shuffle_of_tabs_in_files_of_any_name(tmp_path: Path, name: str) -> None:
+    source, target = tmp_path / name, tmp_path / f"b{name}"
+    rows = [f'{i}\t5" pipe\t{"xy"[i % 2]}' for i in range(31)]
+    source.write_text("size\tremark\tlabel\n" + "\n".join(rows) + "\n")
+    assert "31 rows" in done("convert", source, target, "--shuffle").err
+    header, *shuffled = target.read_text().splitlines()
+    assert header == "size\tremark\tlabel"
+    assert sorted(shuffled) == sorted(rows) != shuffled
+
+
+@pytest.mark.parametrize("mark", [",", "\t"])
+def test_shuffle_keeps_comments_at_the_start(tmp_path: Path, mark: str) -> None:
+    source, target = tmp_path / "a.csv", tmp_path / "b.csv"
+    above = ['# width 5" and more', "", "# by hand", mark.join("ab")]
+    rows = [f"{i}{mark}{i % 2}" for i in range(30)]
+    source.write_text("\n".join([*above, *rows]) + "\n")
+    assert "30 rows" in done("convert", source, target, "--shuffle").err
+    lines = target.read_text().splitlines()
+    assert lines[:3] == [above[0], *above[2:]]
+    assert sorted(lines[3:]) == sorted(rows) != lines[3:]
+
+
+def test_shuffle_without_a_header(tmp_path: Path) -> None:
+    source, target = tmp_path / "a.csv", tmp_path / "b.csv"
+    rows = [f"{i},{i % 2}" for i in range(30)]
+    source.write_text("\n".join(rows) + "\n")
+    assert "30 rows" in done("convert", source, target, "--shuffle", "--no-header").err
+    assert sorted(target.read_text().splitlines()) == sorted(rows)
+
+
 def test_shuffle_of_texts_has_no_header(tmp_path: Path) -> None:
     source, target = tmp_path / "a.tsv", tmp_path / "b.tsv.xz"
     source.write_text("".join(f"{i % 2}\tword number{i}\n" for i in range(40)))

@@ -83,7 +83,7 @@ REFUSED: dict[tuple[Any, ...], tuple[int, str]] = {
     ("train", "nan.svm", "--model", "out"): (INPUT, "nan.svm:1:5: the value in '1:nan'"),
     ("train", "gap.csv", "--model", "out"): (INPUT, "is missing; remove the row"),
     ("train", "untold", "--model", "out"): (INPUT, "name it with --format: one of"),
-    ("train", "one-column.csv", "--model", "out"): (INPUT, "give another with --delimiter"),
+    ("train", "one-column.csv", "--model", "out"): (INPUT, "say --delimiter '|'"),
     ("train", "ragged.csv", "--model", "out"): (INPUT, "1 cell where the header has 2"),
     ("train", "rows.csv", "--format", "npz", "--model", "out"): (INPUT, "format with --format"),
     ("train", "rows.csv", "--format", "parquet", "--model", "out"): (INPUT, "with --format"),

@@ -1,4 +1,4 @@
-"""Files with a JSON object on each line."""
+"""Files with a JSON object on each line, or with an array of objects."""
 
 import gzip
 import io
@@ -104,8 +104,8 @@ def test_files_without_labels_and_other_columns(write: Any) -> None:
 @pytest.mark.parametrize(
     ("line", "column", "message"),
     [
-        ('{"a": [1]}', None, "value of 'a' is a list or an object"),
-        ('{"a": {"b": 1}}', None, "value of 'a' is a list or an object"),
+        ('{"a": [1]}', None, "value of 'a' is a list, and cells are .* \\(--column a=drop\\)"),
+        ('{"a": {"b": 1}}', None, "value of 'a' is an object, and .* keys of their own"),
         ('{"a": 1', 8, "not JSON"),
         ('{"a": 1} {"a": 2}', 10, "not JSON"),
         ("[1, 2]", None, "not an object"),
@@ -146,6 +146,79 @@ def test_hostile_files(tmp_path: Path, content: str, message: str) -> None:
     for call in CALLS:
         with pytest.raises(DataError, match=message):
             call(file)
+
+
+def test_what_is_left_out_may_hold_anything(write: Any, tmp_path: Path) -> None:
+    rows = [{"x": i, "tags": [i, {"a": 1}], "at": {"b": i}, "label": i % 2} for i in range(6)]
+    file, kinds = write(*rows), {"tags": "drop", "at": "drop"}
+    with pytest.raises(DataError, match="rows.jsonl:1: the value of 'tags' is a list"):
+        read(file)
+    with pytest.raises(DataError, match="the value of 'at' is an object.*--column at=drop"):
+        read(file, kinds={"tags": "drop"})
+    table = read(file, kinds=kinds)
+    assert table.X.names == ("x",)
+    for call in CALLS:
+        call(file, **table.reading)
+    assert read(file, kinds={"x": "number"}, extra="ignore").X.names == ("x",)
+    model, dropped = tmp_path / "m.safetensors", ("--column", "tags=drop", "--column", "at=drop")
+    done("train", file, *dropped, "-o", model)
+    assert len(done("predict", model, file).out.split()) == 6
+
+
+class TestArrays:
+    ROWS = tuple({"x": i / 2, "soil": "ab"[i % 2], "label": i % 2} for i in range(5))
+
+    @pytest.mark.parametrize("indent", [None, 2])
+    @pytest.mark.parametrize("name", ["rows.json", "rows", "rows.jsonl"])
+    def test_as_lines(self, write: Any, tmp_path: Path, name: str, indent: int | None) -> None:
+        array = tmp_path / name
+        array.write_text("\ufeff " + json.dumps(self.ROWS, indent=indent) + "\n \n", "utf-8")
+        table, same = read(array), read(write(*self.ROWS, name="lines.jsonl"))
+        assert cells(table) == cells(same)
+        assert table.y.tolist() == same.y.tolist()
+        assert table.reading == same.reading
+        assert scan(array).reading == scan(tmp_path / "lines.jsonl").reading
+        parts = list(read_batches(array, rows=2, **table.reading))
+        assert [part.n_rows for part in parts] == [2, 2, 1]
+        starts = [1] * 5 if indent is None else [2, 7, 12, 17, 22]
+        assert table.lines.tolist() == starts
+
+    @pytest.mark.parametrize(
+        ("content", "place", "message"),
+        [
+            ('[{"x": 1, "y": 0},\n {"x": [2], "y": 0}]', (2, None), "value of 'x' is a list"),
+            ('[{"x": 1, "y": 0},\n {"x": 2 "y": 0}]', (2, 10), "not JSON .*delimiter"),
+            ('[{"x": 1, "y": 0}\n {"x": 2}]', (2, 2), "not JSON .Expecting ',' or '\\]'"),
+            ('[{"x": 1, "y": 0},\n]', (2, 1), "not JSON .Expecting value"),
+            ('[{"x": 1, "y": 0},\n', (2, 1), "not JSON .Expecting value"),
+            ('[{"x": 1, "y": 0}', (1, 18), "not JSON .Expecting ',' or '\\]'"),
+            ('[{"x": 1, "y": 0}]\n{}', (2, 1), "not JSON .Extra data"),
+            ('[{"x": 1, "y": 0}, 3]', (1, None), "not an object"),
+            ('[{"x": 1, "y": 0},\n{"x": NaN}]', (2, None), "NaN is no value of JSON"),
+            ('[{"x": 1, "y": 0},\n{"x": 1, "x": 2}]', (2, None), "the key 'x' occurs twice"),
+            ('[{"x": 1, "y": 0},\n{"x": "\\ud800"}]', (2, None), "half of a pair"),
+            ("[]", (None, None), "no rows"),
+        ],
+    )
+    def test_errors(
+        self, tmp_path: Path, content: str, place: tuple[int | None, int | None], message: str
+    ) -> None:
+        file = tmp_path / "rows.json"
+        file.write_text(content)
+        for call in CALLS:
+            with pytest.raises(DataError, match=message) as caught:
+                call(file)
+            assert (caught.value.line, caught.value.column) == place
+
+    def test_on_the_command_line(self, tmp_path: Path) -> None:
+        data, model = tmp_path / "rows.json", tmp_path / "m.safetensors"
+        data.write_text(json.dumps(self.ROWS))
+        done("train", data, "-o", model)
+        assert done("score", model, data, "--json").json["n"] == 5
+        piped = done("predict", model, "-", "--format", "jsonl", stdin=data.read_bytes())
+        assert piped.out == done("predict", model, data).out
+        shuffled = run("convert", data, tmp_path / "other.jsonl", "--shuffle")
+        assert "an object a line is needed to shuffle" in one_error(shuffled, 3)
 
 
 def test_pipes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,57 +1,29 @@
 """What the columns of a table are told to be: numbers, categories, texts, dates, identifiers."""
 
-import io
+import datetime
 import math
-import sys
 import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from reader_helpers import TableWriter, kinds_of, place, table_writer
 
 from polymargin.errors import DataError
 from polymargin.readers import _cells, _guess, _text_tables, read, read_batches, scan
-from polymargin.readers._cells import fit_numbers, to_numbers
-from polymargin.readers._kinds import KINDS, has_id_name
+from polymargin.readers._kinds import KINDS, ROW_NUMBERS, base_kind, has_id_name
 
 WORDS = ("good", "bad", "fair", "poor", "fine", "weak")
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Any:
-    """Writes columns of cells, and labels, as a file."""
-
-    def write(delimiter: str = ",", file: str = "table.csv", **columns: list[str]) -> Path:
-        n = len(next(iter(columns.values())))
-        columns["label"] = [str(i % 2) for i in range(n)]
-        lines = [delimiter.join(columns)]
-        lines += [
-            delimiter.join(f'"{cell}"' if delimiter in cell else cell for cell in row)
-            for row in zip(*columns.values(), strict=True)
-        ]
-        path = tmp_path / file
-        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        return path
-
-    return write
-
-
-def kinds_of(path: Path, **options: Any) -> dict[str, str]:
-    """Those of `read`, which have to be those of `scan`."""
-    found: dict[str, str] = read(path, **options).reading["kinds"]
-    assert scan(path, **options).reading["kinds"] == found
-    return found
-
-
-def place(caught: Any) -> tuple[int | None, int | None]:
-    return caught.value.line, caught.value.column
+def table(tmp_path: Path) -> TableWriter:
+    return table_writer(tmp_path)
 
 
 class TestKinds:
-    def test_rules(self, table: Any) -> None:
+    def test_rules(self, table: TableWriter) -> None:
         n = 40
         path = table(
             price=[f"{10 * i}.5" for i in range(n)],
@@ -85,7 +57,7 @@ class TestKinds:
         assert [part.X.kinds for part in parts] == [rows.X.kinds] * 3
         assert scan(path).n_features == 6
 
-    def test_few_rows_have_no_identifiers(self, table: Any) -> None:
+    def test_few_rows_have_no_identifiers(self, table: TableWriter) -> None:
         path = table(id=["1", "2", "3"], name=["a", "b", "c"])
         assert kinds_of(path) == {"id": "number", "name": "category"}
 
@@ -97,7 +69,7 @@ class TestKinds:
     def test_other_names(self, name: str) -> None:
         assert not has_id_name(name)
 
-    def test_numbers_with_repeats_or_fractions_are_no_identifiers(self, table: Any) -> None:
+    def test_numbers_with_repeats_or_fractions_are_no_identifiers(self, table: TableWriter) -> None:
         path = table(
             id=[str(i // 2) for i in range(40)],
             key=[f"{i}.5" for i in range(40)],
@@ -105,7 +77,36 @@ class TestKinds:
         )
         assert set(kinds_of(path).values()) == {"number"}
 
-    def test_what_the_user_says_holds(self, table: Any) -> None:
+    @pytest.mark.parametrize(
+        ("cells", "kind"),
+        [
+            ([str(i) for i in range(40)], "drop"),
+            ([str(i + 1) for i in range(40)], "drop"),
+            ([f"{i + 901}" for i in range(40)], "drop"),
+            ([str(i) for i in range(19)], "number"),
+            ([str(2 * i) for i in range(40)], "number"),
+            ([str(i + 0.5) for i in range(40)], "number"),
+            ([str(i) if i != 20 else "" for i in range(40)], "number"),
+            ([str(i % 30) for i in range(40)], "number"),
+        ],
+    )
+    def test_a_first_column_that_counts_rows(
+        self, tmp_path: Path, cells: list[str], kind: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(_text_tables, "CHUNK_ROWS", 7)
+        path = tmp_path / "a.csv"
+        path.write_text("".join(f"{a},{a},{i % 2}\n" for i, a in enumerate(cells)))
+        expected = {"1": kind, "2": "number"}
+        found = kinds_of(path, header=False)
+        assert {name: base_kind(kind) for name, kind in found.items()} == expected
+        reasons = read(path, header=False).left_out
+        assert reasons == ({"1": ROW_NUMBERS} if kind == "drop" else {})
+        assert kinds_of(path, header=False, kinds={"1": "number"})["1"] == "number"
+        named = tmp_path / "b.csv"
+        named.write_text("a,b,label\n" + path.read_text())
+        assert "drop" not in kinds_of(named).values()
+
+    def test_what_the_user_says_holds(self, table: TableWriter) -> None:
         path = table(
             id=[str(i) for i in range(30)],
             code=[f"x{i}" for i in range(30)],
@@ -122,14 +123,14 @@ class TestKinds:
         with pytest.raises(ValueError, match=r"kinds\['id'\]='words': use one of"):
             read(path, kinds={"id": "words"})
 
-    def test_columns_left_out_need_not_be_there_again(self, table: Any) -> None:
+    def test_columns_left_out_need_not_be_there_again(self, table: TableWriter) -> None:
         reading = read(table(a=["1"] * 30, id=[str(i) for i in range(30)])).reading
         other = table(a=["5"], file="other.csv")
         with pytest.raises(DataError, match="there is no column 'id'"):
             read(other, **reading)
         assert read(other, **reading, extra="ignore").X.names == ("a",)
 
-    def test_all_missing_columns_are_named(self, table: Any) -> None:
+    def test_all_missing_columns_are_named(self, table: TableWriter) -> None:
         with pytest.raises(DataError, match="there are no columns 'b', 'c'; the columns are"):
             read(table(a=["1"]), kinds={"a": "number", "b": "number", "c": "category"})
 
@@ -138,7 +139,9 @@ class TestKinds:
         path.write_text("intent,text\n" + "".join(f"a,some words {i}\n" for i in range(5)))
         assert read(path).reading["label"] == "intent"
 
-    def test_words_that_show_late(self, table: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_words_that_show_late(
+        self, table: TableWriter, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr(_text_tables, "CHUNK_ROWS", 8)
         n = 60
         path = table(
@@ -157,184 +160,6 @@ class TestKinds:
             list(read_batches(path, rows=10, kinds={"b": "date"}))
 
 
-class TestNumbers:
-    @pytest.mark.parametrize(
-        ("delimiter", "cells", "kind", "expected"),
-        [
-            (";", ["1,5", "-2,25", "3"], "number:comma", [1.5, -2.25, 3]),
-            (";", ["1,5e-3", ",5"], "number:comma", [0.0015, 0.5]),
-            (";", ["1.234,56", "12"], "number:comma", [1234.56, 12]),
-            (";", ["1.234.567", "12"], "number:comma", [1234567, 12]),
-            (";", ["1.234.567", "1e5", "1.234"], "number:comma", [1234567, 1e5, 1234]),
-            (";", ["1,234", "12"], "number:comma", [1.234, 12]),
-            (";", ["1,234.5", "12"], "number:point", [1234.5, 12]),
-            (",", ["1,234", "12"], "number:point", [1234, 12]),
-            (",", ["1,234,567.5", "12.25"], "number:point", [1234567.5, 12.25]),
-            (",", ["1.234", "5.678"], "number", [1.234, 5.678]),
-            (",", ["1.5", "1,234"], "number:point", [1.5, 1234]),
-            (";", ["1.5", "12"], "number", [1.5, 12]),
-            ("\t", ["1 234,5", "1\u202f000"], "number:comma", [1234.5, 1000]),
-            ("\t", ["1'234.5", "7"], "number:point", [1234.5, 7]),
-            ("\t", ["1 234", "7"], "number:point", [1234, 7]),
-            (",", ["$1,299.00", "-$5.5", "$-2", "7"], "number:point", [1299, -5.5, -2, 7]),
-            (";", ["1.299,00 €", "5,5€", "-3 €", ""], "number:comma", [1299, 5.5, -3, math.nan]),
-            (";", ["EUR 12", "13 EUR"], "number:point", [12, 13]),
-            (",", ["45 %", "7.5%"], "number:point", [45, 7.5]),
-        ],
-    )
-    def test_manners(
-        self,
-        table: Any,
-        delimiter: str,
-        cells: list[str],
-        kind: str,
-        expected: list[float],
-        monkeypatch: pytest.MonkeyPatch,
-    ) -> None:
-        monkeypatch.setattr(_text_tables, "CHUNK_ROWS", 1)
-        path = table(delimiter, a=cells)
-        options = {"format": "csv", "delimiter": delimiter}
-        assert kinds_of(path, **options) == {"a": kind}
-        rows = read(path, **options)
-        assert rows.X.values[0].tolist() == pytest.approx(expected, nan_ok=True)
-        assert rows.X.kinds == {"a": "number"}
-        again = read(path, **rows.reading).X.values[0].tolist()
-        assert again == pytest.approx(expected, nan_ok=True)
-
-    @pytest.mark.parametrize("chunk", [1, 4096])
-    @pytest.mark.parametrize(
-        "cells",
-        [["$5", "6", "7 €"], ["5%", "$5"], ["$5 €", "6"], ["$", "5"], ["$ $5", "6"], ["5 %%", "6"]],
-    )
-    def test_two_units_are_words(
-        self, table: Any, cells: list[str], chunk: int, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(_text_tables, "CHUNK_ROWS", chunk)
-        assert kinds_of(table(a=cells))["a"] in ("category", "text")
-        with pytest.raises(DataError, match="in column 'a' is not a number"):
-            read(table(a=cells), kinds={"a": "number"})
-
-    @pytest.mark.parametrize(
-        "cells",
-        [
-            ["1,5", "", "2.000,5"],
-            ["1,5", " 2,5 "],
-            ["1,5", "2\n3"],
-            ["1,5", "x"],
-            ["1.5", "", "1e999"],
-        ],
-    )
-    def test_all_cells_at_once_are_as_one_after_the_other(self, cells: list[str]) -> None:
-        fit = fit_numbers(cells)
-        each = [fit_numbers([cell]) for cell in cells if cell]
-        read_by = frozenset.intersection(*(one.manners for one in each))
-        assert fit.manners == read_by
-        assert fit.is_plain == (bool(read_by) and all(one.is_plain for one in each))
-        for manner in fit.manners:
-            numbers, wrong = to_numbers(cells, manner)
-            assert wrong is None
-            alone = [to_numbers([cell], manner)[0][0] for cell in cells]
-            np.testing.assert_array_equal(numbers, alone)
-
-    def test_two_units_are_told_in_batches(self, table: Any) -> None:
-        path = table(b=["1"] * 3, a=["$5", "6", "7 €"])
-        with pytest.raises(DataError, match="'7 €' in column 'a' is not a number") as caught:
-            list(read_batches(path, rows=2))
-        assert place(caught) == (4, 2)
-
-    @pytest.mark.parametrize(("distinct", "kind"), [(60, "drop"), (20, "category")])
-    def test_numbers_but_for_a_few_are_told(self, table: Any, distinct: int, kind: str) -> None:
-        numbers = [f"{i % distinct}.5" for i in range(60)]
-        path = table(b=["x", "y"] * 32, a=[*numbers, "-", *["-", "many", "-"]])
-        told = f"'a' is taken for .*, though {distinct} of its .* are numbers: '-' is not"
-        with pytest.warns(UserWarning, match=told) as caught:
-            assert read(path).reading["kinds"]["a"] == kind
-        assert len(caught) == 1
-        with pytest.warns(UserWarning, match=told):
-            scan(path)
-
-    def test_words_that_hold_some_numbers_are_not_told(self, table: Any) -> None:
-        path = table(
-            a=[f"{i}" for i in range(30)] + [f"x{i}" for i in range(30)], b=["1", "x"] * 30
-        )
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            read(path, kinds={"a": "category"})
-            read(path, kinds={"a": "drop"})
-            read(table(a=["1", "2", "-"]))  # too few to tell
-
-    @pytest.mark.parametrize("gap", ["", "NA", "nan", "?", "null", "n/a", "N/A", "#N/A", "<NA>"])
-    def test_missing_cells(self, table: Any, gap: str) -> None:
-        path = table(a=["1", gap, "3"], b=["x", gap, "y"])
-        assert kinds_of(path) == {"a": "number", "b": "category"}
-        numbers, words = read(path).X.values
-        assert math.isnan(numbers[1])
-        assert words.tolist() == ["x", None, "y"]
-
-    def test_a_comma_that_may_be_either(self, table: Any) -> None:
-        path = table("\t", "a.tsv", b=["1", "2", "3"], a=["12", "1,234", "1,500"])
-        with pytest.raises(DataError, match="'1,234' in column 'a' has a comma.* number:c") as c:
-            read(path)
-        assert place(c) == (3, 2)
-        with pytest.raises(DataError, match="'1,234' in column 'a' has a comma"):
-            list(read_batches(path))
-        assert read(path, kinds={"a": "number:comma"}).X.values[1].tolist() == [12, 1.234, 1.5]
-        assert read(path, kinds={"a": "number:point"}).X.values[1].tolist() == [12, 1234, 1500]
-
-    def test_mixed_manners(self, table: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-        path = table(";", b=["1", "2", "3"], a=["1,5", "2", "1.5"])
-        for chunk in (2, 4096):
-            monkeypatch.setattr(_text_tables, "CHUNK_ROWS", chunk)
-            with pytest.raises(DataError, match="'1.5' in column 'a' is written in another") as c:
-                read(path)
-            assert place(c) == (4, 2)
-            with pytest.raises(DataError, match="'1.5' in column 'a' is written in another"):
-                scan(path)
-        assert read(path, kinds={"a": "category"}).X.values[1].tolist() == ["1,5", "2", "1.5"]
-        with pytest.raises(DataError, match="'1,5' in column 'a' is not a number with a decimal p"):
-            read(path, kinds={"a": "number:point"})
-
-    def test_words_among_them_make_words(self, table: Any) -> None:
-        assert kinds_of(table(";", a=["1,5", "1.5", "x"])) == {"a": "category"}
-
-    def test_no_numbers(self, table: Any) -> None:
-        path = table(a=["1.2.3", "10.0.0.1", "1,23,4"], b=["1_000", "0x1", "٣"])
-        assert kinds_of(path) == {"a": "category", "b": "category"}
-
-    def test_a_comma_after_points_that_may_be_either(
-        self, table: Any, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(_text_tables, "CHUNK_ROWS", 2)
-        path = table(";", a=["1.234", "2", "3", "1,234"])
-        assert read(path).X.values[0].tolist() == [1234, 2, 3, 1.234]
-        with pytest.raises(DataError, match="'3' in column 'a' is not a number"):
-            list(read_batches(path, rows=2))
-
-    def test_batches_of_whole_numbers_first(self, table: Any) -> None:
-        path = table(";", a=["1", "2", "1,234"])
-        parts = list(read_batches(path, rows=2))
-        assert parts[1].X.values[0].tolist() == [1.234]
-
-    @given(st.lists(st.floats(-1e9, 1e9).map(lambda x: round(x, 3)), min_size=1))
-    def test_both_manners_of_any_numbers(self, numbers: list[float]) -> None:
-        point = [f"{number:,.3f}" for number in numbers] + ["1,000.5"]
-        comma = [cell.translate(str.maketrans(",.", ".,")) for cell in point]
-        for manner, cells in (("point", point), ("comma", comma)):
-            assert fit_numbers(cells).manners == {manner}
-            values, wrong = to_numbers(cells, manner)
-            assert wrong is None
-            np.testing.assert_allclose(values[:-1], numbers)
-
-    def test_a_pipe_is_not_read_again(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(_text_tables, "CHUNK_ROWS", 2)
-        text = "a;label\n1.234;0\n2;0\n1.234.567;1\n"
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
-        with pytest.raises(
-            DataError, match=r"'1.234.567' in column 'a' is not a number: all cells"
-        ):
-            read("-", format="csv")
-
-
 class TestDates:
     @pytest.mark.parametrize(
         ("cells", "kind", "first"),
@@ -351,7 +176,7 @@ class TestDates:
             (["12/31/2024 11:59 PM", "1/2/2024 12:01 am"], "date:mdy", "2024-12-31T23:59"),
         ],
     )
-    def test_manners(self, table: Any, cells: list[str], kind: str, first: str) -> None:
+    def test_manners(self, table: TableWriter, cells: list[str], kind: str, first: str) -> None:
         path = table(a=cells, b=["1", "2"])
         assert kinds_of(path)["a"] == kind
         values = read(path).X.values[0]
@@ -359,7 +184,7 @@ class TestDates:
         assert np.isnat(values[1]) == (cells[1] == "")
         assert (read(path).first_missing is not None) == (cells[1] == "")
 
-    def test_days_that_may_be_months(self, table: Any) -> None:
+    def test_days_that_may_be_months(self, table: TableWriter) -> None:
         path = table(b=["1", "2"], a=["01/02/2024", "03/04/2024"])
         with pytest.raises(DataError, match="'01/02/2024' in column 'a' has the day or the") as c:
             read(path)
@@ -368,20 +193,20 @@ class TestDates:
             value = read(path, kinds={"a": f"date:{order}"}).X.values[1][0]
             assert value == np.datetime64(f"2024-{month:02}-{3 - month:02}")
 
-    def test_missing_dates_first(self, table: Any) -> None:
+    def test_missing_dates_first(self, table: TableWriter) -> None:
         path = table(a=["", "", "31.12.2024"], b=["1", "2", "3"])
         parts = list(read_batches(path, rows=2, kinds={"a": "date"}))
         assert parts[1].X.values[0][0] == np.datetime64("2024-12-31")
         with pytest.raises(DataError, match="'31.12.2024' in column 'a' comes after missing cells"):
             list(read_batches(path, rows=2))
 
-    def test_mixed_orders(self, table: Any) -> None:
+    def test_mixed_orders(self, table: TableWriter) -> None:
         path = table(b=["1", "2"], a=["13/02/2024", "02/13/2024"])
         with pytest.raises(DataError, match="'02/13/2024' in column 'a' is written in") as c:
             read(path)
         assert place(c) == (3, 2)
 
-    def test_what_is_no_date(self, table: Any) -> None:
+    def test_what_is_no_date(self, table: TableWriter) -> None:
         cells = ["30.02.2024", "31.12.24", "2024-13-01", "2024-12-31 25:00", "12:30", "24-12-31"]
         assert kinds_of(table(a=cells))["a"] == "category"
         with pytest.raises(DataError, match="'30.02.2024' in column 'a' is not a date as in"):
@@ -389,10 +214,62 @@ class TestDates:
         assert kinds_of(table(a=["2024", "2025"]))["a"] == "number"
         assert kinds_of(table(a=["2024-01-01", "5"]))["a"] == "category"
 
-    def test_dates_of_the_ends_of_time(self, table: Any) -> None:
+    def test_dates_of_the_ends_of_time(self, table: TableWriter) -> None:
         cells = ["0001-01-01T00:00+05:00", "9999-12-31"]
         assert kinds_of(table(a=cells))["a"] == "category"
         assert read(table(a=["0001-01-01", "9999-12-31"])).X.values[0][0] == np.datetime64("0001")
+
+
+class TestTimes:
+    @pytest.mark.parametrize("chunk", [1, 4096])
+    def test_hours_since_midnight(
+        self, table: TableWriter, chunk: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(_text_tables, "CHUNK_ROWS", chunk)
+        cells = ["13:45", "", "0:00", "5:30 PM", "12:15 am", "23:59:59", "24:00", "07:30:00,9"]
+        path = table(a=cells, b=["1"] * len(cells))
+        assert kinds_of(path) == {"a": "time", "b": "number"}
+        rows = read(path)
+        expected = [13.75, math.nan, 0, 17.5, 0.25, 24 - 1 / 3600, 24, 7.5 + 0.9 / 3600]
+        assert rows.X.values[0].tolist() == pytest.approx(expected, nan_ok=True)
+        assert rows.X.kinds == {"a": "number", "b": "number"}
+        assert rows.first_missing == (3, 1, "a")
+        assert read(path, **rows.reading).X.kinds == rows.X.kinds
+
+    @pytest.mark.parametrize("cell", ["25:00", "24:01", "13:00PM", "1:5", "12:60", "2:1", "noon"])
+    def test_what_is_no_time(self, table: TableWriter, cell: str) -> None:
+        path = table(b=["1", "2"], a=["13:45", cell])
+        assert kinds_of(path)["a"] == "category"
+        with pytest.raises(DataError, match=f"'{cell}' in column 'a' is not a time of day") as c:
+            read(path, kinds={"a": "time"})
+        assert place(c) == (3, 2)
+        with pytest.raises(DataError, match="all cells before are times of day as in 17:30"):
+            list(read_batches(path, rows=1))
+
+    def test_missing_times_first(self, table: TableWriter) -> None:
+        path = table(a=["", "", "13:45"], b=["1", "2", "3"])
+        assert read(path).X.values[0][2] == 13.75
+        parts = list(read_batches(path, rows=2, kinds={"a": "time"}))
+        assert parts[1].X.values[0].tolist() == [13.75]
+
+    def test_times_among_numbers_and_dates_are_words(self, table: TableWriter) -> None:
+        assert kinds_of(table(a=["13:45", "5"]))["a"] == "category"
+        assert kinds_of(table(a=["13:45", "2024-05-01"]))["a"] == "category"
+
+    @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+    def test_times_of_arrow(self, tmp_path: Path, unit: str) -> None:
+        pa = pytest.importorskip("pyarrow")
+        parquet = pytest.importorskip("pyarrow.parquet")
+        kind = pa.time32(unit) if unit in ("s", "ms") else pa.time64(unit)
+        moments = [datetime.time(13, 45), None, datetime.time(0, 30)]
+        columns = {"a": pa.array(moments, kind), "t": pa.array(["1:30", "2:30", "3:30"])}
+        path = tmp_path / "a.parquet"
+        parquet.write_table(pa.table(columns | {"label": [0, 1, 0]}), path)
+        rows = read(path, kinds={"t": "time"})
+        assert rows.reading["kinds"] == {"a": "time", "t": "time"}
+        assert rows.X.values[0].tolist() == pytest.approx([13.75, math.nan, 0.5], nan_ok=True)
+        assert rows.X.values[1].tolist() == [1.5, 2.5, 3.5]
+        assert read(path, **rows.reading).X.kinds == {"a": "number", "t": "number"}
 
 
 class TestTexts:
@@ -521,19 +398,21 @@ class TestArrow:
         assert read(path, kinds={"day": "category"}).X.values[3][0] == "1970-01-01"
 
 
-def test_every_kind_is_read(table: Any) -> None:
-    path = table(a=["2024-02-01", "2024-03-01"], b=["1", "2"])
+def test_every_kind_is_read(table: TableWriter) -> None:
+    path = table(a=["2024-02-01", "2024-03-01"], b=["1", "2"], c=["12:30", "1:15"])
     for kind in KINDS:
-        column = "a" if kind.startswith("date") else "b"
+        column = {"date": "a", "time": "c"}.get(base_kind(kind), "b")
         if kind in ("date:dmy", "date:mdy"):
             continue
         values = read(path, kinds={column: kind}).X.values
-        assert len(values) == (1 if kind == "drop" else 2)
+        assert len(values) == (2 if kind == "drop" else 3)
         assert not any(cell != cell for cell in values[0].tolist() if isinstance(cell, float))
     assert math.isnan(read(table(a=["1", ""])).X.values[0][1])
 
 
-def test_texts_of_a_stream_are_not_kept(table: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_texts_of_a_stream_are_not_kept(
+    table: TableWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(_cells, "_MOST_KNOWN", 10)
     path = table(a=[f"some words {i}" for i in range(100)])
     known: list[dict[str, str]] = []

@@ -29,6 +29,7 @@ WAYS: dict[int, dict[str, Any]] = {
     ord("T"): {"format": "text", "has_labels": False},
     ord("c"): {"format": "csv"},
     ord("C"): {"format": "csv", "header": False, "has_labels": False, "label": "2"},
+    ord("b"): {"format": "csv", "delimiter": " "},
     ord("v"): {"format": "tsv", "label_kind": "string"},
     ord("n"): {"format": "npz"},
     ord("N"): {"format": "npz", "has_labels": False},

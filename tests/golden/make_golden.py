@@ -95,6 +95,11 @@ def golden_models() -> dict[str, tuple[Any, Any]]:
             ).fit(every_kind, y),
             every_kind,
         ),
+        "pipeline-ranges": (
+            make_pipeline(ColumnEncoder("mean", "minmax", hash_bits=5), LinearSVM(**options))
+            .fit(every_kind, y),
+            every_kind,
+        ),
         "pipeline-hashing": (
             make_pipeline(
                 HashingVectorizer(n_features=32, alternate_sign=False, ngram_range=(1, 2)),

@@ -12,7 +12,7 @@ from polymargin.cli._exit import is_refusal
 from polymargin.cli._garbage import start_search
 from polymargin.cli._model_kind import model_kind
 from polymargin.cli._option_sets import Reading
-from polymargin.cli._output.terminal import shown_warnings
+from polymargin.cli._output.terminal import shown_warnings, warn
 from polymargin.errors import DataError
 from polymargin.readers import Columns, Table, read
 
@@ -47,6 +47,7 @@ def read_to_train(path: Path, reading: Reading) -> Table:
     assert table.y is not None
     classes = np.unique(table.y)
     check_classes(classes, path, table.reading)
+    _tell_alike(classes)
     if isinstance(table.X, Columns) and len(classes) > max(_MANY, 0.9 * table.n_rows):
         raise DataError(
             f"nearly all of the {table.n_rows:,} labels in column {table.reading.get('label')!r} "
@@ -56,6 +57,20 @@ def read_to_train(path: Path, reading: Reading) -> Table:
     if not isinstance(table.X, Columns | list):
         check_width(table.X.shape[1], path)
     return table
+
+
+def _tell_alike(classes: "NDArray[Any]") -> None:
+    """Warn of classes that are hardly meant to be two."""
+    if classes.dtype.kind != "O":
+        return
+    known: dict[str, str] = {}
+    for label in classes.tolist():
+        same = known.setdefault(" ".join(label.casefold().split()), label)
+        if same != label:
+            warn(
+                f"the labels {same[:40]!r} and {label[:40]!r} differ in capitals or blanks alone "
+                "and are two classes; if they mean the same, write them alike"
+            )
 
 
 def check_width(n_features: int | None, path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from polymargin._wording import column_option, listed_names
 from polymargin.errors import DataError
 
 if TYPE_CHECKING:
@@ -115,14 +116,14 @@ def _take(
         return _read_values(Path(name), noun, table.n_rows), table, None
     if table.reading.get("kinds", {}).get(name) == "drop":
         raise typer.BadParameter(
-            f"column {name!r} was left out: its values name the rows or are missing; --column "
-            f"{name}=category or {name}=number keeps it",
+            f"column {name!r} was left out: {table.left_out.get(name, 'as asked')}; "
+            f"{column_option(name, 'category')} or {column_option(name, 'number')} keeps it",
             param_hint=option,
         )
     if isinstance(table.X, Columns):
-        known = ", ".join(map(repr, table.X.names[:10])) + (", …" if table.X.names[10:] else "")
         raise typer.BadParameter(
-            f"there is neither a column {name!r} ({known} are there) nor such a file",
+            f"there is neither a column {name!r} ({listed_names(table.X.names)} are there) nor "
+            "such a file",
             param_hint=option,
         )
     raise typer.BadParameter(

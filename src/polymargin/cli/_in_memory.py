@@ -3,10 +3,11 @@
 import time
 from pathlib import Path
 
+from polymargin.cli._announce import announce
 from polymargin.cli._data import concerning, read_to_train
 from polymargin.cli._option_sets import Features, Reading
 from polymargin.cli._output.terminal import note, shown_warnings
-from polymargin.cli._recipe import SVM, announce, fit_features
+from polymargin.cli._recipe import SVM, fit_features
 from polymargin.cli._resumed import Resumed
 from polymargin.cli._trained import Trained, is_interrupted
 from polymargin.files import data_hash

@@ -31,6 +31,10 @@ _OPTIONS = {
 }
 _NO_WORDS = [name for name in _OPTIONS if "_" in name or name in ("cv", "tol")]
 _PHRASES = {
+    "header=True or False, ": "",
+    "header=True, ": "",
+    "header=False, ": "",
+    "kinds=, ": "",
     "extend=True": "--extend",
     "pass float64": "use --precision float64",
     "Pass float64": "Use --precision float64",

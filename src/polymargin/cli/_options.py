@@ -122,9 +122,9 @@ ColumnOption = Annotated[
     typer.Option(
         "--column",
         metavar="NAME=KIND",
-        help="What a column of a table holds: number, category, text, date or drop, which leaves "
-        "it out; also number:comma, date:dmy, date:mdy, text:hashing. By default told from its "
-        "cells. May be repeated.",
+        help="What a column of a table holds: number, category, text, date, time or drop, which "
+        "leaves it out; also number:comma, date:dmy, date:mdy, text:hashing. By default told from "
+        "its cells. May be repeated.",
         rich_help_panel=_DATA,
     ),
 ]

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -12,11 +12,9 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.pipeline import Pipeline
 
 from polymargin._sklearn import validate_parameters
-from polymargin._wording import counted
 from polymargin.cli._data import check_missing, concerning
-from polymargin.cli._hints import first_no_count, scale_hint
+from polymargin.cli._hints import first_no_count
 from polymargin.cli._option_sets import Features, KernelOptions
-from polymargin.cli._output.terminal import note
 from polymargin.cli._parsing import parse_gamma, parse_ngrams
 from polymargin.errors import DataError
 from polymargin.estimators import KernelSVM, LinearSVM
@@ -24,14 +22,8 @@ from polymargin.preprocessing import ColumnEncoder, Scaler
 from polymargin.readers import Columns, Table
 from polymargin.solvers import choose
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
 SVM = LinearSVM | KernelSVM
 _DENSE = 0.5  # part of the entries from which sparse rows are made an array
-_SHOWN_COLUMNS = 8
 _SPARSE = 0.25  # part of the weights below which they are stored sparse
 
 
@@ -184,58 +176,3 @@ def check_parameters(svm: SVM) -> None:
     """Refuse what does not fit together before any file is read."""
     validate_parameters(svm)
     choose(svm)
-
-
-def describe_rows(X: Any, y: "NDArray[Any]") -> str:
-    """One line on what was read."""
-    n, d = X.shape
-    filled = f", {X.nnz / max(1, n * d):.2%} stored" if sparse.issparse(X) else ""
-    classes = f"{len(np.unique(y))} classes{filled}"
-    return f"{counted(n, 'row')}, {counted(d, 'feature')}, {classes}"
-
-
-def describe_columns(
-    kinds: "Mapping[str, str]", asked: "Mapping[str, str]", n_values: "Mapping[str, int]"
-) -> str:
-    """What each column was taken for, and what was not asked for: a slip in a cell shows here."""
-    names: dict[str, list[str]] = {"number": [], "category": [], "text": [], "date": [], "drop": []}
-    for name, kind in kinds.items():
-        shown = f"{name} ({n_values[name]:,})" if name in n_values else name
-        if asked.get(name) != "drop":
-            names[kind.partition(":")[0]].append(shown)
-    left_out = names.pop("drop")
-    parts = [_count(kind, listed) for kind, listed in names.items() if listed]
-    if left_out:
-        parts.append(
-            f"left out {_listed(left_out)}, whose values name the rows or are missing; --column "
-            "NAME=KIND keeps a column"
-        )
-    return "columns: " + "; ".join(parts)
-
-
-def _count(kind: str, names: list[str]) -> str:
-    plural = {"category": "categories"}.get(kind, f"{kind}s")
-    return f"{len(names)} {kind if len(names) == 1 else plural}: {_listed(names)}"
-
-
-def _listed(names: list[str]) -> str:
-    return ", ".join(names[:_SHOWN_COLUMNS]) + (", …" if len(names) > _SHOWN_COLUMNS else "")
-
-
-def announce(table: Table, X: Any, asked: "Mapping[str, str]", features: Features) -> None:
-    """Say what was read and made of it, where kinds of columns or a scale were not asked for."""
-    assert table.y is not None
-    note(describe_rows(X, table.y))
-    is_as_read = not isinstance(table.X, Columns | list)
-    if is_as_read and for_format(features, table.reading["format"]).scale == "auto":
-        hint = scale_hint(X)
-        if hint is not None:
-            note(hint)
-    if isinstance(table.X, Columns):
-        columns = dict(zip(table.X.names, table.X.values, strict=True))
-        n_values = {
-            name: len(set(columns[name].tolist()) - {None})
-            for name, kind in table.X.kinds.items()
-            if kind == "category"
-        }
-        note(describe_columns(table.reading["kinds"], asked, n_values))

@@ -8,7 +8,7 @@ import struct
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO
 
@@ -21,11 +21,13 @@ from polymargin.cli._output.files import packed_output, writing
 from polymargin.errors import DataError
 from polymargin.readers import (
     Source,
+    TableStart,
     find_format,
     is_header_of_texts,
+    is_json_array,
     read_batches,
+    start_of_table,
     tab_records,
-    told_delimiter,
 )
 
 _PILES = 256
@@ -47,14 +49,29 @@ def shuffle_lines(source: Path, target: Path, seed: int, reading: Reading) -> in
         found = str(reading.file_format or find_format(opened))
         if found in _BINARY:
             raise DataError(f"{found} files have no lines to shuffle", path=str(source))
+        if found == "jsonl" and is_json_array(opened.head):
+            raise DataError(
+                "this is one array, and an object a line is needed to shuffle; jq -c '.[]' makes "
+                "such lines",
+                path=str(source),
+            )
+        if found in ("csv", "tsv"):
+            has_header = reading.header is not False
+            asked = reading.delimiter or ("\t" if found == "tsv" else None)
+            start = start_of_table(opened, asked, has_header)
+            n_kept = sum(bool(line.strip()) for line in start.above) + has_header
+            return _shuffle(_table_rows(opened, start), target, random, n_kept)
         first = next((line for line in opened.sample() if line.strip()), b"")
-        has_header = found in ("csv", "tsv") or (found == "text" and is_header_of_texts(first))
-        if found == "tsv":
-            rows = tab_records(opened.line_blocks())
-        else:
-            rows = _records(opened.lines()) if found == "csv" else opened.lines()
-        is_told = found in ("csv", "tsv") and told_delimiter(opened.first_line) is not None
-        return _shuffle(rows, target, random, n_kept=has_header + is_told)
+        n_kept = int(found == "text" and is_header_of_texts(first))
+        return _shuffle(opened.lines(), target, random, n_kept)
+
+
+def _table_rows(source: Source, start: TableStart) -> Iterator[bytes]:
+    """The lines of each row of a table, below those that come before its header."""
+    if start.delimiter == "\t":
+        return tab_records(source.line_blocks(), len(start.above))
+    lines = source.lines()
+    return chain(list(islice(lines, len(start.above))), _records(lines))
 
 
 def _folder_lines(folder: Path, encoding: str) -> Iterator[bytes]:

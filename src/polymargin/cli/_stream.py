@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import typer
 
-from polymargin._wording import counted
+from polymargin._wording import column_option, counted
+from polymargin.cli._announce import announce_columns
 from polymargin.cli._data import (
     check_classes,
     check_columns,
@@ -24,7 +25,7 @@ from polymargin.cli._data import (
 from polymargin.cli._option_sets import Features, Reading, Streaming
 from polymargin.cli._output.files import OutputError, writing
 from polymargin.cli._output.terminal import err, note, shown_warnings
-from polymargin.cli._recipe import SVM, describe_columns, for_format, make_steps, transform
+from polymargin.cli._recipe import SVM, for_format, make_steps, transform
 from polymargin.cli._trained import Trained, is_interrupted
 from polymargin.errors import DataError
 from polymargin.estimators import LinearSVM
@@ -136,7 +137,7 @@ def _outline(
     if not quiet:
         note(f"{counted(outline.n_rows, 'row')}, {len(outline.classes)} classes")
         if "kinds" in outline.reading:
-            note(describe_columns(outline.reading["kinds"], reading.kinds, {}))
+            announce_columns(outline, outline.classes, reading.kinds, {})
     return outline.classes, outline.reading | {
         "n_jobs": reading.jobs,
         "labels_path": reading.labels,
@@ -219,11 +220,13 @@ def _steps_of_pipe(features: Features, columns: Columns, path: Path) -> list[tup
     if words:
         raise DataError(
             f"the values of column {words[0]!r} are known only when all rows are, and a pipe is "
-            f"read but once: name a file, or hash them with --column {words[0]}=text:hashing",
+            "read but once: name a file, or hash them with "
+            f"{column_option(words[0], 'text:hashing')}",
             path=str(path),
         )
     steps = make_steps(replace(features, scale="none"), columns)
-    steps[0][1].partial_fit(columns)
+    encoder = steps[0][1].partial_fit(columns)
+    encoder.highs_ = encoder.lows_  # the range of all rows is not known
     return steps
 
 

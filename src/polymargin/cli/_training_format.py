@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from polymargin._wording import counted
+from polymargin._wording import counted, listed_names
 from polymargin.cli._data import labelled, opening
 from polymargin.cli._output.terminal import warn
+from polymargin.cli._ranges import RangeWatch
 from polymargin.errors import DataError
 from polymargin.files import ModelInfo
 from polymargin.preprocessing import ColumnEncoder
@@ -30,13 +31,15 @@ class TrainingFormat:
 
     `options` are those of the training file; `file_format` is what the user named, if anything.
     `encoding` is that of the files to read, whatever that of the training file was. `of_model`
-    tells that a model knows them, and that the training file was not just read.
+    tells that a model knows them, and that the training file was not just read; `encoder` is what
+    it makes features of columns with.
     """
 
     options: dict[str, Any]
     file_format: str | None = None
     encoding: str = "utf-8"
     of_model: bool = True
+    encoder: ColumnEncoder | None = None
 
     def read(self, path: Path, jobs: int = 1, labels: Path | None = None) -> Table:
         """All rows, which need labels."""
@@ -44,18 +47,27 @@ class TrainingFormat:
             options = self._options(path) | {"n_jobs": jobs, "labels_path": labels}
             table = labelled(read(path, **options), path)
         self._tell_ignored(table.ignored_entries, table.ignored_columns)
+        if self.encoder is not None:
+            watch = RangeWatch(self.encoder)
+            watch.add(table.X)
+            watch.tell()
         return table
 
     def batches(self, path: Path, jobs: int, **more: Any) -> Iterator[Table]:
         """The rows, some at a time."""
         ignored = 0
         columns: tuple[str, ...] = ()
+        watch = None if self.encoder is None else RangeWatch(self.encoder)
         with opening(path):
             for table in read_batches(path, **self._options(path) | {"n_jobs": jobs} | more):
                 ignored += table.ignored_entries
                 columns = table.ignored_columns
+                if watch is not None:
+                    watch.add(table.X)
                 yield table
         self._tell_ignored(ignored, columns)
+        if watch is not None:
+            watch.tell()
 
     def _options(self, path: Path) -> dict[str, Any]:
         return {**self._in_format(path), "extra": "ignore", "encoding": self.encoding}
@@ -86,8 +98,8 @@ class TrainingFormat:
     def _tell_ignored(self, n_ignored: int, columns: tuple[str, ...]) -> None:
         """Values of features that the model has never seen are not dropped in silence."""
         if columns:
-            listed = ", ".join(map(repr, columns[:_SHOWN])) + (", …" * (len(columns) > _SHOWN))
-            warn(f"the model knows nothing of these columns, which were ignored: {listed}")
+            names = listed_names(columns, _SHOWN)
+            warn(f"the model knows nothing of these columns, which were ignored: {names}")
         if n_ignored:
             warn(
                 f"ignored {counted(n_ignored, 'value')} of features beyond the "
@@ -113,11 +125,12 @@ def format_of_model(
 ) -> TrainingFormat:
     """That of the training file of a model."""
     options: dict[str, Any] = dict(info.reading or {})
-    if steps and isinstance(steps[0][1], ColumnEncoder):
+    encoder = steps[0][1] if steps and isinstance(steps[0][1], ColumnEncoder) else None
+    if encoder is not None:
         told = options.get("kinds", {})
-        kinds = {name: told.get(name, kind) for name, kind in steps[0][1].kinds.items()}
+        kinds = {name: told.get(name, kind) for name, kind in encoder.kinds.items()}
         left_out = {name: "drop" for name, kind in told.items() if kind == "drop"}
         options["kinds"] = left_out | kinds
     elif not steps or not hasattr(steps[0][1], "analyzer"):
         options["n_features"] = (steps[0][1] if steps else model).n_features_in_
-    return TrainingFormat(options, file_format, encoding)
+    return TrainingFormat(options, file_format, encoding, encoder=encoder)

@@ -75,9 +75,9 @@ def bench(
     """Time machines on a file, beside scikit-learn's."""
     from rich.progress import Progress
 
+    from polymargin.cli._announce import announce
     from polymargin.cli._data import concerning, read_to_train
     from polymargin.cli._recipe import (
-        announce,
         check_parameters,
         fit_features,
         make_estimator,

@@ -49,8 +49,9 @@ def path(
     """Train linear models for many values of C, each from the one before."""
     import numpy as np
 
+    from polymargin.cli._announce import announce
     from polymargin.cli._data import concerning, read_to_train
-    from polymargin.cli._recipe import announce, check_parameters, fit_features
+    from polymargin.cli._recipe import check_parameters, fit_features
     from polymargin.estimators import LinearSVM
     from polymargin.estimators import path as fit_path
 

@@ -78,9 +78,9 @@ def select(
     """Choose machine, C and gamma by cross-validation on nested grids."""
     from sklearn.base import clone
 
+    from polymargin.cli._announce import announce
     from polymargin.cli._data import read_to_train
     from polymargin.cli._recipe import (
-        announce,
         assemble,
         check_parameters,
         fit_features,

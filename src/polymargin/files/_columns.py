@@ -22,6 +22,8 @@ def put(step: ColumnEncoder) -> tuple[dict[str, Any], Arrays]:
         "means": np.asarray(step.means_, np.float64),
         "offsets": np.asarray(step.offsets_, np.float64),
         "factors": np.asarray(step.factors_, np.float64),
+        "lows": np.asarray(step.lows_, np.float64),
+        "highs": np.asarray(step.highs_, np.float64),
     }
     arrays |= put_strings("names", step.names_, "the names of columns")
     arrays |= put_strings("values", values, "the values of categories")
@@ -49,6 +51,7 @@ def take(step: ColumnEncoder, fields: Fields, tensors: Tensors) -> None:
     step.kinds_ = _take_kinds(fields, counts)
     step.means_ = tensors.floats("means", (len(names),))
     _take_scales(step, tensors)
+    _take_ranges(step, tensors)
     step.categories_, first = [], 0
     for name, count in zip(names, counts, strict=True):
         if count < 0:
@@ -85,6 +88,16 @@ def _take_scales(step: ColumnEncoder, tensors: Tensors) -> None:
         step.factors_ = tensors.floats("factors", shape)
     else:
         step.offsets_, step.factors_ = np.zeros(shape), np.ones(shape)
+
+
+def _take_ranges(step: ColumnEncoder, tensors: Tensors) -> None:
+    """Ranges of the columns, of which earlier files say nothing."""
+    shape = (len(step.names_),)
+    if "lows" in tensors or "highs" in tensors:
+        step.lows_ = tensors.floats("lows", shape)
+        step.highs_ = tensors.floats("highs", shape)
+    else:
+        step.lows_, step.highs_ = np.zeros(shape), np.zeros(shape)
 
 
 def _take_vectorizer(step: ColumnEncoder, i: int, tensors: Tensors) -> Any:

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from polymargin._attempt import unchanged_on_failure
 from polymargin._sklearn import Interval, StrOptions, fit_context
+from polymargin._wording import listed_names
 from polymargin.errors import DataError
 from polymargin.preprocessing._dates import date_feature_names, mark_parts, to_days
 from polymargin.preprocessing._scaler import Scaler
@@ -72,6 +73,9 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         The values of each category in ascending order; None for another column.
     means_, offsets_, factors_ : ndarray of shape (n_columns,)
         Means of numbers and days, and their shift and stretch; 0, 0 and 1 for another column.
+    lows_, highs_ : ndarray of shape (n_columns,)
+        The least and the largest number or day; 0 and 0 for another column, or where a file of an
+        earlier version does not tell.
     vectorizers_ : list of (TfidfVectorizer, HashingVectorizer or None)
         What makes features of each text; None for another column.
 
@@ -181,6 +185,9 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.means_: NDArray[np.float64] = means
         self.offsets_: NDArray[np.float64] = offsets
         self.factors_: NDArray[np.float64] = factors
+        lows, highs = seen.ranges()
+        self.lows_: NDArray[np.float64] = lows
+        self.highs_: NDArray[np.float64] = highs
         self.vectorizers_: list[Any] = [
             self.make_vectorizer(kind) if kind.startswith("text:") else None for kind in self.kinds_
         ]
@@ -228,6 +235,15 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         read = [kind.partition(":")[0] for kind in self.kinds_]
         return dict(zip(self.names_, read, strict=True))
 
+    def measured(self, X: "Columns") -> "dict[str, NDArray[np.float64]]":
+        """The numbers, and the days since 1970, of the columns that hold such; without gaps."""
+        found = {}
+        for name, values in zip(X.names, X.values, strict=True):
+            if values.dtype.kind in "Mbiuf" and name in self.names_:
+                numbers = to_days(values) if values.dtype.kind == "M" else values.astype(np.float64)
+                found[name] = numbers[~np.isnan(numbers)]
+        return found
+
     @property
     def n_features_out_(self) -> int:
         """How many features `transform` makes."""
@@ -266,7 +282,7 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if absent:
             raise DataError(
                 f"{_listed(absent)} of the training file {'is' if len(absent) == 1 else 'are'} "
-                f"missing; the columns here are {', '.join(map(repr, X.names))}"
+                f"missing; the columns here are {listed_names(X.names)}"
             )
         n = len(X.values[0]) if X.values else 0
         columns = [given[name] for name in self.names_]
@@ -389,5 +405,4 @@ def _positions(
 
 
 def _listed(names: list[str]) -> str:
-    quoted = ", ".join(map(repr, names))
-    return f"column {quoted}" if len(names) == 1 else f"columns {quoted}"
+    return f"{'column' if len(names) == 1 else 'columns'} {listed_names(names)}"

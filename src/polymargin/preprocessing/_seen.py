@@ -69,3 +69,11 @@ class SeenColumns:
                     names
                 )
         return means, offsets, factors
+
+    def ranges(self) -> "tuple[NDArray[np.float64], NDArray[np.float64]]":
+        """The least and the largest value of each column of numbers or dates; else 0 and 0."""
+        lows, highs = np.zeros(len(self.names)), np.zeros(len(self.names))
+        if self._measured:
+            lows[self._measured] = np.nan_to_num(self._seen.low)
+            highs[self._measured] = np.nan_to_num(self._seen.high)
+        return lows, highs

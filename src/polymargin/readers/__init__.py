@@ -7,10 +7,12 @@ a file holds. All of them read packed files and tell the place of what is wrong 
 """
 
 from polymargin.readers._batches import read_batches
+from polymargin.readers._first_lines import TableStart as TableStart
+from polymargin.readers._first_lines import start_of_table as start_of_table
 from polymargin.readers._formats import find_format as find_format
 from polymargin.readers._formats import format_by_name as format_by_name
 from polymargin.readers._formats import is_header_of_texts as is_header_of_texts
-from polymargin.readers._formats import told_delimiter as told_delimiter
+from polymargin.readers._formats import is_json_array as is_json_array
 from polymargin.readers._kinds import KINDS as KINDS
 from polymargin.readers._labels import label_kind_of as label_kind_of
 from polymargin.readers._labels import parse_labels

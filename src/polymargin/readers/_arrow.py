@@ -20,16 +20,18 @@ from polymargin.readers._columns import (
     join_tables,
     keep_columns,
     kept_among,
+    why_label,
 )
 from polymargin.readers._guess import Column
-from polymargin.readers._kinds import Facts, base_kind
+from polymargin.readers._kinds import NAMING_WORDS, Facts, base_kind
 from polymargin.readers._labels import label_kind_of, settle_labels
 from polymargin.readers._options import Options
-from polymargin.readers._table import Columns, Table
+from polymargin.readers._table import Columns, Scan, Table
 
 __all__ = ["arrow_batches", "read_arrow", "scan_arrow"]
 
 _ROWS = 1 << 16  # at a time
+_MICROSECONDS = 3.6e9  # of an hour
 
 _IPC_MAGIC = b"ARROW1"
 _OLD_FEATHER_MAGIC = b"FEA1"
@@ -66,14 +68,15 @@ def arrow_batches(path: str, rows: int, form: str, options: Options) -> Iterator
 
 def scan_arrow(
     path: str, form: str, options: Options, consume: Callable[[Iterator[Table]], Any]
-) -> tuple[Any, dict[str, Any], int | None]:
+) -> tuple[Any, Scan]:
     """As `scan_text_table`."""
     with _opened(path, _ROWS, form, options) as (reader, batches):
         made = consume(reader.table(batch) for batch in batches)
         if made.n_rows == 0:
-            return made, {}, None
+            return made, Scan(0, None, None, {})
         kinds = reader.kinds()
-        return made, reader.reading(kinds), len(kept_among(kinds))
+        reading, n_columns = reader.reading(kinds), len(kept_among(kinds))
+        return made, Scan(0, n_columns, None, reading, reader.left_out, reader.label_reason)
 
 
 @contextmanager
@@ -132,6 +135,8 @@ class _Reader:
         self._path = path
         self._names = list(schema.names)
         check_names(self._names, options, path)
+        self.left_out: dict[str, str] = {}
+        self.label_reason: str | None = None
         self._label = self._find_label(_index_columns(schema.metadata or {}))
         options = self._options
         features = features_among(self._names, self._label, options, path)
@@ -144,7 +149,7 @@ class _Reader:
             j: Column(self._names[j], self._kinds[j], delimiter=",")
             for j in features
             if _is_text(arrow.types, self._value_type(schema.field(j)))
-            and base_kind(self._kinds[j] or "") in ("number", "date")
+            and base_kind(self._kinds[j] or "") in ("number", "date", "time")
         }
         self._label_kind = options.label_kind
         self._row = 0
@@ -156,9 +161,13 @@ class _Reader:
         unasked = [n for n in self._names if n in index and n not in (*asked, options.label)]
         if unasked and options.extra == "error":
             self._options = replace(options, kinds={**asked, **dict.fromkeys(unasked, "drop")})
+            self.left_out = dict.fromkeys(unasked, "the index of a pandas frame")
         candidates = [n for n in self._names if options.label is not None or n not in index]
         label = find_label(candidates, options, self._path) if candidates else None
-        return None if label is None else self._names.index(candidates[label])
+        if label is None:
+            return None
+        self.label_reason = why_label(candidates, label, options)
+        return self._names.index(candidates[label])
 
     def _kind(self, field: Any) -> str | None:
         """What a column holds; None for words, which show what they are."""
@@ -168,11 +177,13 @@ class _Reader:
             return asked or ("category" if types.is_dictionary(field.type) else None)
         if types.is_date(kind) or types.is_timestamp(kind):
             own = "date"
+        elif types.is_time(kind):
+            own = "time"
         elif _is_number(types, kind) or types.is_null(kind):
             own = "number"
         else:
             raise DataError(
-                f"column {field.name!r} is of type {field.type}; make it numbers, dates or "
+                f"column {field.name!r} is of type {field.type}; make it numbers, dates, times or "
                 "strings, or leave it out (kinds=, --column NAME=drop)",
                 path=self._path,
             )
@@ -208,6 +219,8 @@ class _Reader:
                 values.append(self._numbers(column, j))
             elif kind == "date":
                 values.append(self._dates(column))
+            elif kind == "time":
+                values.append(self._hours(column))
             else:
                 values.append(self._words(column, j))
             self._facts[j].add(values[-1])
@@ -224,8 +237,11 @@ class _Reader:
         kinds = {}
         for j, kind in self._kinds.items():
             name, facts = self._names[j], self._facts[j]
-            is_told = name not in asked and kind == "number" and facts.are_row_numbers()
+            reason = facts.why_numbers_are_left_out() if kind == "number" else None
+            is_told = reason is not None and name not in asked
             kinds[name] = "drop" if is_told else kind or facts.kind_of_words()
+            if kinds[name] == "drop":
+                self.left_out[name] = reason or NAMING_WORDS
         check_some_left(kinds, self._path)
         return kinds
 
@@ -236,7 +252,16 @@ class _Reader:
         rows = np.arange(first_row + 1, first_row + 1 + columns.n_rows)
         missing = first_missing(columns, places, rows)
         ignored = ignored_among(self._names, self._label, self._options)
-        return Table(columns, table.y, self.reading(kinds), None, missing, ignored_columns=ignored)
+        return Table(
+            columns,
+            table.y,
+            self.reading(kinds),
+            None,
+            missing,
+            ignored_columns=ignored,
+            left_out=self.left_out,
+            label_reason=self.label_reason,
+        )
 
     def _numbers(self, column: Any, j: int) -> NDArray[np.float64]:
         numbers = np.array(
@@ -250,6 +275,12 @@ class _Reader:
     def _dates(self, column: Any) -> NDArray[np.datetime64]:
         seconds = column.cast(self._arrow.timestamp("s"), safe=False)
         return np.asarray(seconds.to_numpy(zero_copy_only=False), dtype="datetime64[s]")
+
+    def _hours(self, column: Any) -> NDArray[np.float64]:
+        """Of times of day, since midnight."""
+        micros = column.cast(self._arrow.time64("us")).cast(self._arrow.int64())
+        filled = micros.fill_null(-1).to_numpy(zero_copy_only=False)
+        return np.where(filled < 0, np.nan, filled / _MICROSECONDS)
 
     def _words(self, column: Any, j: int) -> NDArray[np.object_]:
         known = self._known[j]

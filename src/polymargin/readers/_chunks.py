@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.readers._cut_rows import CutRows, cut_columns
+from polymargin.readers._cut_rows import CutCells, CutRows, cut_columns
 
 __all__ = ["Chunk", "regrouped", "rows_at_a_time"]
 
@@ -32,6 +32,19 @@ class Chunk(NamedTuple):
     def texts(self, column: int) -> Sequence[str]:
         """The cells of a column."""
         return self.columns[column]
+
+    def without_blanks(self) -> "Chunk":
+        """The same without rows that have no cell with anything in it."""
+        if any(isinstance(cells, CutCells) and cells.are_full for cells in self.columns):
+            return self
+        blank: Sequence[int] = range(len(self.lines))
+        for cells in self.columns:
+            blank = [row for row in blank if not cells[row].strip()]
+            if not blank:
+                return self
+        left_out = set(blank)
+        kept = [row for row in range(len(self.lines)) if row not in left_out]
+        return Chunk(self.lines[kept], [[cells[row] for row in kept] for cells in self.columns])
 
 
 def rows_at_a_time(rows: int, width: int) -> int:

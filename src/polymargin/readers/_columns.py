@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from polymargin._wording import listed_names
 from polymargin.errors import DataError
 from polymargin.readers._formats import LABEL_NAMES, TEXT_NAMES
 from polymargin.readers._kinds import base_kind
@@ -21,16 +22,10 @@ __all__ = [
     "join_tables",
     "keep_columns",
     "kept_among",
-    "list_names",
+    "why_label",
 ]
 
 MOST_COLUMNS = 1 << 16
-
-
-def list_names(names: Sequence[str]) -> str:
-    """The first names, for messages."""
-    shown = ", ".join(repr(name[:40]) for name in names[:10])
-    return shown + (", ..." if len(names) > 10 else "")
 
 
 def check_names(names: Sequence[str], options: Options, path: str) -> None:
@@ -44,7 +39,12 @@ def check_names(names: Sequence[str], options: Options, path: str) -> None:
     if len(set(names)) < len(names):
         seen: set[str] = set()
         twice = next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-        raise DataError(f"two columns are named {twice!r}; rename one of them", path=path)
+        is_guessed = options.header == "auto" and options.format in ("csv", "tsv")
+        raise DataError(
+            f"two columns are named {twice!r}; rename one of them"
+            + (", or say that the first line is a row (header=False, --no-header)" * is_guessed),
+            path=path,
+        )
     known = set(names)
     absent = [
         name
@@ -54,7 +54,7 @@ def check_names(names: Sequence[str], options: Options, path: str) -> None:
     if absent:
         are_none = "is no column" if len(absent) == 1 else "are no columns"
         raise DataError(
-            f"there {are_none} {list_names(absent)}; the columns are {list_names(names)}",
+            f"there {are_none} {listed_names(absent)}; the columns are {listed_names(names)}",
             path=path,
         )
 
@@ -75,7 +75,8 @@ def find_label(names: Sequence[str], options: Options, path: str) -> int | None:
     if not options.takes_own_labels:
         return None
     raise DataError(
-        f"there is no column {options.label!r} for the labels; the columns are {list_names(names)}",
+        f"there is no column {options.label!r} for the labels; the columns are "
+        f"{listed_names(names)}",
         path=path,
     )
 
@@ -89,6 +90,17 @@ def _find_usual_label(names: Sequence[str], has_labels: bool) -> int | None:
         return None
     others = [j for j, name in enumerate(lower) if name not in TEXT_NAMES]
     return others[-1] if others else len(names) - 1
+
+
+def why_label(names: Sequence[str], label: int, options: Options) -> str:
+    """Why this column is taken for that of the labels."""
+    if options.label is not None:
+        return "as asked"
+    if names[label].strip().lower() in LABEL_NAMES:
+        return "by its name"
+    if label == len(names) - 1:
+        return "the last column"
+    return "the last column that is not named like texts"
 
 
 def _position(label: str | int) -> int | None:
@@ -135,8 +147,8 @@ def check_some_left(kinds: Mapping[str, str], path: str) -> None:
         return
     name = next(iter(kinds))
     raise DataError(
-        f"nothing is left to learn from: of {list_names(list(kinds))} nearly all values differ, as "
-        "if they named the rows. Say what a column holds (kinds=, --column NAME=KIND): "
+        f"nothing is left to learn from: of {listed_names(list(kinds))} nearly all values differ, "
+        "as if they named the rows. Say what a column holds (kinds=, --column NAME=KIND): "
         f"{name[:40]!r} may be text (with --analyzer char_wb for its letters), category or number",
         path=path,
     )
@@ -146,10 +158,15 @@ def keep_columns(columns: Columns, kinds: Mapping[str, str]) -> Columns:
     """The columns that are not left out, with their kinds."""
     kept = kept_among(kinds)
     values = dict(zip(columns.names, columns.values, strict=True))
-    told = {
-        name: kind if base_kind(kind) == "text" else base_kind(kind) for name, kind in kept.items()
-    }
+    told = {name: _kind_of_values(kind) for name, kind in kept.items()}
     return Columns(tuple(kept), tuple(values[name] for name in kept), told)
+
+
+def _kind_of_values(kind: str) -> str:
+    """Of what a column holds once it is read: hours are numbers."""
+    if base_kind(kind) == "text":
+        return kind
+    return "number" if kind == "time" else base_kind(kind)
 
 
 def first_missing(

@@ -8,11 +8,11 @@ import numpy as np
 
 from polymargin._wording import counted
 from polymargin.errors import DataError
-from polymargin.readers._cells import to_numbers
 from polymargin.readers._chunks import Chunk, regrouped, rows_at_a_time
 from polymargin.readers._columns import MOST_COLUMNS
 from polymargin.readers._cut_rows import CutRows
-from polymargin.readers._formats import told_delimiter
+from polymargin.readers._delimiters import SHOWN_DELIMITERS, cut_cells, fitting_delimiter
+from polymargin.readers._first_lines import COMMENT, could_be_data, start_of_table
 from polymargin.readers._line_blocks import LineBlocks
 from polymargin.readers._options import Options
 from polymargin.readers._parser import cut_lines
@@ -21,27 +21,39 @@ from polymargin.readers._tab_rows import LONE_RETURN, LONG_CELL, LONGEST_CELL, R
 
 __all__ = ["CsvRows"]
 
-_DELIMITERS = (",", ";", "\t")
-_CERTAIN_DELIMITERS = (*_DELIMITERS, "|")  # which are no part of a number
+_CERTAIN_DELIMITERS = (",", ";", "\t", "|")  # which are no part of a number
 _ROWS_IN_DOUBT = 256  # that are read one by one before the next try to cut many
 
 
 class CsvRows:
-    """Names of the columns and rows of as many cells."""
+    """Names of the columns and rows of as many cells.
+
+    Attributes
+    ----------
+    names : list of str
+        Those of the header, or "1", "2" and so on.
+    has_names : bool
+        Whether there is a header.
+    guessed_header : int or None
+        Its line, where nobody has said that there is one.
+    delimiter : str
+        What is between cells.
+    """
 
     def __init__(self, source: Source, options: Options) -> None:
         self._source = source
-        self._has_header = options.header is not False
+        self.has_names = options.header is not False
+        self._needs_labels = options.takes_own_labels
+        self.guessed_header: int | None = None
         self._must_look_like_one = options.header == "auto"
-        told = told_delimiter(source.first_line)
-        self.delimiter = options.delimiter or told or self._find_delimiter()
+        self._start = start_of_table(source, options.delimiter, self.has_names)
+        self.delimiter = self._start.delimiter
         self._blocks = LineBlocks(source.line_blocks(), source.decode)
-        if told is not None:
-            next(self._blocks.lines())
+        lines = self._blocks.lines()
+        for _ in self._start.above:
+            next(lines)
         self._tab_rows = TabRows(self._blocks) if self.delimiter == "\t" else None
-        self._rows: Iterator[list[str]] = self._tab_rows or csv.reader(
-            self._blocks.lines(), delimiter=self.delimiter, strict=True
-        )
+        self._rows: Iterator[list[str]] = self._tab_rows or self._cells_of_lines()
         self.names: list[str] = []
         self._first: list[tuple[int, list[str]]] = []  # a row, where it does not name the columns
         self.names = self._read_names()
@@ -57,23 +69,29 @@ class CsvRows:
     def reading(self) -> dict[str, Any]:
         """How to read another file like this one."""
         form = "tsv" if self.delimiter == "\t" else "csv"
-        return {"format": form, "delimiter": self.delimiter, "header": self._has_header}
+        return {"format": form, "delimiter": self.delimiter, "header": self.has_names}
 
     @property
     def only_labels(self) -> DataError:
         """That there is no column to learn from."""
+        other = fitting_delimiter(self._start.below)
+        way_out = (
+            ": give another with delimiter="
+            if other is None
+            else f", and look separated by {SHOWN_DELIMITERS[other]}: say delimiter={other!r}"
+        )
         return self.error(
             1,
             f"there is no column besides {self.names[0][:40]!r}; cells are taken to be "
-            f"separated by {self.delimiter!r}: give another with delimiter=",
+            f"separated by {self.delimiter!r}{way_out}",
         )
 
-    def _find_delimiter(self) -> str:
-        """The one that cuts the first line into most cells."""
-        lines = [line for line in self._source.sample() if line.strip()]
-        first = lines[0].decode("utf-8", "replace") if lines else ""
-        counts = {mark: _count_cells(first, mark) for mark in _DELIMITERS}
-        return max(counts, key=lambda mark: counts[mark])
+    def _cells_of_lines(self) -> Iterator[list[str]]:
+        """The cells of all rows but those that tabs separate; a run of blanks is one."""
+        if self.delimiter != " ":
+            return csv.reader(self._blocks.lines(), delimiter=self.delimiter, strict=True)
+        lines = (line.rstrip() + "\n" for line in self._blocks.lines())
+        return csv.reader(lines, delimiter=" ", skipinitialspace=True, strict=True)
 
     def _read_names(self) -> list[str]:
         found, failure = self._read_rows(1)
@@ -82,11 +100,18 @@ class CsvRows:
         if not found:
             raise DataError("the file has no rows", path=self._source.name)
         line, cells = found[0]
-        if not self._has_header:
+        if not self.has_names:
             self._first = found
             return [str(j + 1) for j in range(len(cells))]
         names = [cell.strip() for cell in cells]
-        if self._must_look_like_one and _could_be_data(names):
+        if self.delimiter == " " and names[0] == COMMENT and len(names) > 1:
+            del names[0]
+        self._check_title(line, names)
+        if names.count("") > 1:
+            names = [name or f"unnamed {place}" for place, name in enumerate(names, start=1)]
+        if self._must_look_like_one:
+            self.guessed_header = line
+        if self._must_look_like_one and could_be_data(names):
             raise self.error(
                 line,
                 "the first line should name the columns and holds numbers; say whether it is "
@@ -94,9 +119,37 @@ class CsvRows:
             )
         return names
 
+    def _check_title(self, line: int, names: list[str]) -> None:
+        """Refuse a line with a single text above lines with more cells."""
+        below = self._start.below[1:]
+        widths = [sum(bool(cell.strip()) for cell in self._cut_cells(text)) for text in below]
+        if self._must_look_like_one and widths and sum(map(bool, names)) == 1 < min(widths):
+            raise self.error(
+                line,
+                f"{next(filter(None, names))[:40]!r} stands alone in its line, like a title, and "
+                "lines below have more cells; take away what stands above the names of the columns",
+            )
+
+    @property
+    def n_hollow(self) -> int:
+        """How many of the last columns have neither a name nor a value in the first lines."""
+        cut = map(self._cut_cells, self._start.below)
+        rows = [cells for cells in cut if len(cells) == len(self.names)]
+        is_hollow = [not any(map(str.strip, cells)) for cells in zip(*rows, strict=True)]
+        return next((n for n, hollow in enumerate(reversed(is_hollow)) if not hollow), 0)
+
+    def _cut_cells(self, text: str) -> list[str]:
+        return cut_cells(text, self.delimiter)
+
     def chunks(self, rows: int) -> Iterator[Chunk]:
-        """All rows, so many at a time or fewer where they are long."""
-        return regrouped(self._pieces(), rows_at_a_time(rows, len(self.names)))
+        """All rows, so many at a time or fewer where they are long.
+
+        Where rows need labels, those without a single value are passed over like blank lines.
+        """
+        chunks = regrouped(self._pieces(), rows_at_a_time(rows, len(self.names)))
+        if not self._needs_labels:
+            return chunks
+        return (chunk for chunk in (c.without_blanks() for c in chunks) if len(chunk.lines))
 
     def _pieces(self) -> Iterator[Chunk | CutRows]:
         """All rows: lines that are in no doubt as they are cut at once, others row by row.
@@ -155,12 +208,17 @@ class CsvRows:
         if len(cells) > MOST_COLUMNS:
             raise self.error(line, f"{len(cells)} cells are more than {MOST_COLUMNS}")
         if self.names and len(cells) != len(self.names):
-            first = "header" if self._has_header else "first row"
+            first = "header" if self.has_names else "first row"
             raise self.error(
                 line,
-                f"{counted(len(cells), 'cell')} where the {first} has {len(self.names)}; quote "
-                f"cells that contain {self.delimiter!r}",
+                f"{counted(len(cells), 'cell')} where the {first} has {len(self.names)}; "
+                + self._remedy(cells),
             )
+
+    def _remedy(self, cells: list[str]) -> str:
+        if cells[0].startswith(COMMENT):
+            return "comments stand before the header alone; take this one away"
+        return f"quote cells that contain {self.delimiter!r}"
 
 
 def _text_of(block: bytes) -> bytes:
@@ -172,19 +230,6 @@ def _text_of(block: bytes) -> bytes:
     except UnicodeDecodeError as error:
         return block[: block.rfind(b"\n", 0, error.start) + 1]
     return block
-
-
-def _could_be_data(names: list[str]) -> bool:
-    """Whether all cells but one, which may be a label, are numbers."""
-    _, wrong = to_numbers(names)
-    if wrong is None:
-        return True
-    return len(names) > 1 and to_numbers(names[:wrong] + names[wrong + 1 :])[1] is None
-
-
-def _count_cells(line: str, delimiter: str) -> int:
-    """How many cells a line has; a quoted delimiter does not count."""
-    return sum(part.count(delimiter) for part in line.split('"')[::2]) + 1
 
 
 def _explain(error: csv.Error) -> str:

@@ -82,6 +82,11 @@ class CutCells(Sequence[str]):
         self.has_point = largest >= _GROUPED
         self.has_decimals = largest >= _DECIMAL
 
+    @property
+    def are_full(self) -> bool:
+        """Whether all of them are such numbers."""
+        return self.are_plain and not self.has_gaps
+
     @cached_property
     def _texts(self) -> list[str]:
         return list(chain.from_iterable(rows.texts(self._column) for rows in self._rows))

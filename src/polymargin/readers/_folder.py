@@ -8,7 +8,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from polymargin.errors import DataError
+from polymargin.readers._encodings import is_utf_8
+from polymargin.readers._formats import without_packing
 from polymargin.readers._labels import label_kind_of, labels_from_texts
+from polymargin.readers._mails import is_mail, mail_text
 from polymargin.readers._options import Options
 from polymargin.readers._source import Source
 from polymargin.readers._table import Table
@@ -138,16 +141,22 @@ def _shown(name: str) -> str:
 def _content(file: str, encoding: str) -> str:
     if Path(file).stat().st_size == 0:
         return ""
-    with Source(file, encoding=encoding) as source:
-        text = _text_at_once(source)
-        if text is None:
-            source.rewind()
+    with Source(file) as source:
+        content = _bytes_at_once(source)
+    if content is not None and is_mail(without_packing(file), content):
+        try:
+            return mail_text(content, encoding)
+        except RecursionError as error:
+            raise DataError("too many parts inside each other", path=file) from error
+    text = None if content is None or not is_utf_8(encoding) else _as_text(content)
+    if text is None:
+        with Source(file, encoding=encoding) as source:
             text = _text_by_lines(source)
     return text
 
 
-def _text_at_once(source: Source) -> str | None:
-    """The whole text; None where something is wrong with it, or it is long."""
+def _bytes_at_once(source: Source) -> bytes | None:
+    """The whole content; None where it is long."""
     blocks: list[bytes] = []
     size = 0
     for block in source.blocks():
@@ -155,8 +164,13 @@ def _text_at_once(source: Source) -> str | None:
         size += len(block)
         if size > LONGEST_TEXT:
             return None
+    return b"".join(blocks)
+
+
+def _as_text(content: bytes) -> str | None:
+    """None where something is wrong with it."""
     try:
-        text = b"".join(blocks).decode("utf-8")
+        text = content.decode("utf-8")
     except UnicodeDecodeError:
         return None
     return None if "\0" in text else text

@@ -1,9 +1,11 @@
 """Which format a file is in: by its name, else by its content."""
 
+import codecs
 import re
 from pathlib import PurePath
 
 from polymargin.errors import DataError
+from polymargin.readers._delimiters import SHOWN_DELIMITERS, fitting_delimiter
 from polymargin.readers._idx import is_idx
 from polymargin.readers._options import FORMATS
 from polymargin.readers._source import Source
@@ -14,7 +16,9 @@ __all__ = [
     "find_format",
     "format_by_name",
     "is_header_of_texts",
+    "is_json_array",
     "told_delimiter",
+    "without_packing",
 ]
 
 LABEL_NAMES = ("label", "class", "target", "y")
@@ -29,6 +33,7 @@ _ENDINGS = {
     ".tab": "tsv",
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
+    ".json": "jsonl",
     ".parquet": "parquet",
     ".arrow": "arrow",
     ".feather": "arrow",
@@ -55,6 +60,7 @@ _ENTRY = rb"([0-9]+:%s|qid:-?[0-9]+)" % _NUMBER
 _LABEL_ALONE = re.compile(rb"\s*%s\s*(#.*)?" % _NUMBER)
 _SVMLIGHT = re.compile(rb"\s*(%s\s+)?%s(\s+%s)*\s*(#.*)?" % (_NUMBER, _ENTRY, _ENTRY))
 _OBJECT = re.compile(rb'\s*\{\s*["}]')
+_ARRAY = re.compile(rb'\s*\[\s*\{\s*["}]')
 _IS_NUMBER = re.compile(_NUMBER)
 _TOLD_DELIMITER = re.compile(r'("?)sep=([^"])\1', re.IGNORECASE)
 
@@ -80,10 +86,23 @@ def find_format(source: Source, label: str | int | None = None) -> str:
     if found is None:
         raise DataError(
             "the format cannot be told from the name or the content of the file; "
-            f"name it with format=: one of {', '.join(FORMATS)}",
+            + _way_out(source.sample()),
             path=source.name,
         )
     return found
+
+
+def _way_out(lines: list[bytes]) -> str:
+    texts = [line.decode("utf-8", "replace") for line in lines]
+    rows = [text for text in texts if text.strip() and not text.startswith("#")]
+    delimiter = fitting_delimiter(rows) if len(rows) > 1 else None
+    if delimiter is None:
+        return f"name it with format=: one of {', '.join(FORMATS)}"
+    return (
+        f"if this is a table whose cells are separated by {SHOWN_DELIMITERS[delimiter]}, say "
+        f"format='csv' and delimiter={delimiter!r}; else name the format, one of "
+        f"{', '.join(FORMATS)}"
+    )
 
 
 def told_delimiter(first_line: str) -> str | None:
@@ -94,13 +113,19 @@ def told_delimiter(first_line: str) -> str | None:
 
 def format_by_name(path: str) -> str | None:
     """The format that the ending tells, below that of a packed file; None where it tells none."""
-    name = PurePath(path).name.lower()
-    for ending in _PACKED_ENDINGS:
-        name = name.removesuffix(ending)
+    name = without_packing(PurePath(path).name)
     for ending, found in _ENDINGS.items():
         if name.endswith(ending):
             return found
     return None
+
+
+def without_packing(name: str) -> str:
+    """The name of a file in small letters, without the ending that a packer has added."""
+    name = name.lower()
+    for ending in _PACKED_ENDINGS:
+        name = name.removesuffix(ending)
+    return name
 
 
 def _by_content(source: Source, label: str | int | None) -> str | None:
@@ -110,7 +135,9 @@ def _by_content(source: Source, label: str | int | None) -> str | None:
         if source.head.startswith(magic):
             return found
     lines = [line for line in source.sample() if line.strip()]
-    if lines and all(map(_OBJECT.match, lines)):
+    if (lines and all(map(_OBJECT.match, lines))) or _ARRAY.match(
+        source.head.removeprefix(codecs.BOM_UTF8)
+    ):
         return "jsonl"
     rows = [line for line in lines if not line.lstrip().startswith(b"#")]
     rows = [row for row in rows[:20] if not _LABEL_ALONE.fullmatch(row)]
@@ -118,11 +145,17 @@ def _by_content(source: Source, label: str | int | None) -> str | None:
         return "svmlight"
     if looks_like_texts(lines, label):
         return "text"
+    lines = [line for line in lines if not line.startswith(b"#")]
     for delimiter, found in ((b"\t", "tsv"), (b",", "csv"), (b";", "csv")):
         counts = {line.count(delimiter) for line in lines[:20]}
         if len(counts) == 1 and counts != {0}:
             return found
     return None
+
+
+def is_json_array(head: bytes) -> bool:
+    """Whether a file of JSON begins with the bracket of an array."""
+    return head.removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"[")
 
 
 def looks_like_texts(lines: list[bytes], label: str | int | None = None) -> bool:

@@ -1,5 +1,6 @@
 """How the cells of one column of a text file are read, told by the cells themselves."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,13 +22,15 @@ from polymargin.readers._cells import (
     to_words,
 )
 from polymargin.readers._dates import DATE_MANNERS, fit_dates, to_dates
-from polymargin.readers._kinds import Facts, base_kind
+from polymargin.readers._kinds import EMPTY, NAMING_WORDS, Facts, base_kind
+from polymargin.readers._times import TIME_MANNERS, fit_times, to_hours
 
 __all__ = ["Column", "ReadCells"]
 
 _MANNERS: dict[str, tuple[str, ...]] = {
     "number": NUMBER_MANNERS,
     "date": DATE_MANNERS,
+    "time": TIME_MANNERS,
     "words": (),
 }
 _ONE = {
@@ -38,6 +41,13 @@ _ONE = {
     "date:ymd": "a date with the year first",
     "date:dmy": "a date with the day first",
     "date:mdy": "a date with the month first",
+    "time": "a time of day as in 17:30",
+    "time:clock": "a time of day as in 17:30",
+}
+_FITS: dict[str, Callable[[Sequence[str]], Fit]] = {
+    "number": fit_numbers,
+    "date": fit_dates,
+    "time": fit_times,
 }
 _AFTER_NOTHING = "comes after missing cells alone; say what the column holds (kinds=, --column)"
 _SETTLING = (",", ";")  # delimiters that tell what a comma between digits stands for
@@ -66,11 +76,11 @@ class ReadCells:
 
 @dataclass(frozen=True)
 class _Look:
-    """What some cells are: "number", "date", "words", or None where all of them are missing."""
+    """What some cells are, a family of `_MANNERS`, or None where all of them are missing."""
 
     family: str | None
     fit: Fit
-    first_other: dict[str, int | None]  # the first cell that is no number, that is no date
+    first_other: dict[str, int | None]  # the first cell that is not of a family
 
 
 def _look_at(cells: Sequence[str]) -> _Look:
@@ -78,12 +88,11 @@ def _look_at(cells: Sequence[str]) -> _Look:
     if numbers.wrong is None:
         first = first_present(cells)
         family = None if first is None else "number"
-        return _Look(family, numbers, {"number": None, "date": first})
-    dates = fit_dates(cells)
-    others = {"number": numbers.wrong, "date": dates.wrong}
-    if dates.wrong is None:
-        return _Look("date", dates, others)
-    return _Look("words", Fit(frozenset()), others)
+        return _Look(family, numbers, {"number": None, "date": first, "time": first})
+    fits = {"number": numbers, "date": fit_dates(cells), "time": fit_times(cells)}
+    others = {family: fit.wrong for family, fit in fits.items()}
+    found = next((family for family, wrong in others.items() if wrong is None), "words")
+    return _Look(found, fits.get(found, Fit(frozenset())), others)
 
 
 class Column:
@@ -100,13 +109,20 @@ class Column:
         fraction where semicolons separate cells, and between groups where commas do.
     before : Column or None
         What an earlier look at all of the same cells has told.
+    may_count : bool, default=False
+        Whether the column may count the rows; see `Facts`.
     """
 
     def __init__(
-        self, name: str, kind: str | None, delimiter: str, before: "Column | None" = None
+        self,
+        name: str,
+        kind: str | None,
+        delimiter: str,
+        before: "Column | None" = None,
+        may_count: bool = False,
     ) -> None:
         self.name = name
-        self.facts = Facts(name)
+        self.facts = Facts(name, may_count)
         self._asked = kind
         self._delimiter = delimiter
         self._known: dict[str, str] = {}
@@ -221,6 +237,8 @@ class Column:
         family, _, manner = form.partition(":")
         if family == "number":
             return to_numbers(cells, manner)[0]
+        if family == "time":
+            return to_hours(cells)
         return to_dates(cells, manner)[0] if family == "date" else to_words(cells, self._known)
 
     def doubt(self) -> DataError | None:
@@ -236,12 +254,13 @@ class Column:
         """What the column holds; `is_whole` where there are no other cells."""
         if self._asked is not None and (":" in self._asked or self._family == "words"):
             return self._asked
-        if self._asked is None and self._is_left_out(is_whole):
+        if self.why_left_out(is_whole) is not None:
             return "drop"
         family, _, manner = self._form.partition(":")
         if family == "words":
             return self.facts.kind_of_words()
-        is_default = self._family is None or (family == "number" and self._is_plain)
+        is_plain = family == "time" or (family == "number" and self._is_plain)
+        is_default = self._family is None or is_plain
         return family if is_default else f"{family}:{manner}"
 
     def slip(self) -> str | None:
@@ -256,10 +275,27 @@ class Column:
             "--column NAME=KIND)"
         )
 
-    def _is_left_out(self, is_whole: bool) -> bool:
+    def is_like_name(self) -> bool | None:
+        """Whether the name of the column could be one of its cells; None where that tells nothing.
+
+        Names of numbers and dates could if they are such themselves, names of a category if they
+        are among its values. Texts and names of rows are all different.
+        """
+        if self._family in _FITS:
+            manners = set(_MANNERS[self._family])
+            return not is_missing(self.name) and _reads(self._family, manners, self.name)
+        is_category = self._asked is None and self.facts.kind_of_words() == "category"
+        return self.facts.has_word(self.name) if self._family == "words" and is_category else None
+
+    def why_left_out(self, is_whole: bool) -> str | None:
+        """Why nothing is to be learnt from the column, where nobody has said what it holds."""
+        if self._asked is not None:
+            return None
+        if self._family == "words":
+            return NAMING_WORDS if self.facts.kind_of_words() == "drop" else None
         if self._family == "number":
-            return self.facts.are_row_numbers()
-        return is_whole and self.facts.is_empty
+            return self.facts.why_numbers_are_left_out()
+        return EMPTY if is_whole and self.facts.is_empty else None
 
 
 def _find_unclear(cells: Sequence[str], family: str, about: Complaint) -> DataError | None:
@@ -289,8 +325,7 @@ def _not_finite(values: NDArray[Any], about: Complaint) -> DataError | None:
 
 def _reads(family: str, manners: set[str], cell: str) -> bool:
     """Whether one of the manners reads a cell, or it is missing."""
-    fit = fit_numbers([cell]) if family == "number" else fit_dates([cell])
-    return is_missing(cell) or bool(fit.manners & manners)
+    return is_missing(cell) or bool(_FITS[family]([cell]).manners & manners)
 
 
 def _refusal(kind: str) -> str:
@@ -299,7 +334,7 @@ def _refusal(kind: str) -> str:
 
 def _unlike(form: str) -> str:
     one = _ONE["number" if form == "number:point" else form]
-    many = one.removeprefix("a ").replace("number", "numbers").replace("date", "dates")
+    many = re.sub("^a (number|date|time)", r"\1s", one)
     return (
         f"is not {one}: all cells before are {many}; correct it, or say that the column is a "
         "category"

@@ -1,13 +1,16 @@
-"""The rows of files with a JSON object on each line, as text."""
+"""The rows of files with a JSON object on each line, or with an array of objects, as text."""
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from typing import Any, NoReturn
 
+from polymargin._wording import column_option
 from polymargin.errors import DataError
 from polymargin.readers._chunks import Chunk, rows_at_a_time
 from polymargin.readers._columns import MOST_COLUMNS
+from polymargin.readers._formats import is_json_array
 from polymargin.readers._options import Options
 from polymargin.readers._source import Source
 
@@ -15,6 +18,9 @@ __all__ = ["JsonRows"]
 
 FIRST_ROWS = 1024  # that tell the columns of a pipe
 _BLANKS = " \t\r\n"
+_NO_BLANK = re.compile(rf"[^{_BLANKS}]")
+_A_LINE = "each line has to be an object of its own, or the file an array of objects"
+_AN_ARRAY = "a file that begins with [ has to be an array of objects"
 _WORDS = {True: "1", False: "0", None: ""}
 
 
@@ -29,6 +35,11 @@ def _refuse(constant: str) -> NoReturn:
 _DECODER = json.JSONDecoder(
     object_pairs_hook=_Pairs, parse_float=str, parse_int=str, parse_constant=_refuse
 )
+
+
+def _after_blanks(text: str, place: int) -> int:
+    found = _NO_BLANK.search(text, place)
+    return len(text) if found is None else found.start()
 
 
 class JsonRows:
@@ -51,13 +62,19 @@ class JsonRows:
         The keys, in the order in which they first occur.
     delimiter : str
         Nothing is between cells that could tell how numbers are written.
+    has_names, guessed_header, n_hollow
+        Columns have names in the file, which are in no line of their own.
     """
 
     delimiter = ""
+    has_names = True
+    guessed_header: int | None = None
+    n_hollow = 0
 
     def __init__(self, source: Source, options: Options) -> None:
         self._source = source
         self._leaves_out = options.extra == "ignore" and bool(options.kinds)
+        self._kinds = options.kinds or {}
         self._rows: Iterator[tuple[int, dict[str, str]]] = self._objects()
         if source.can_rewind:
             names = self._find_names(self._rows)
@@ -125,36 +142,75 @@ class JsonRows:
         return cells
 
     def _objects(self) -> Iterator[tuple[int, dict[str, str]]]:
-        """The lines that are not blank, and their objects."""
+        """All objects, with the lines they start on."""
+        if is_json_array(self._source.head):
+            yield from self._array("".join(self._source.text_lines()))
+            return
         for number, line in enumerate(self._source.text_lines(), start=1):
             text = line.rstrip(_BLANKS)
             if text:
-                yield number, self._object(number, text)
+                value, end = self._decode(text, _after_blanks(text, 0), number, _A_LINE)
+                if (after := _after_blanks(text, end)) < len(text):
+                    raise self._no_json("Extra data", text, after, number, _A_LINE)
+                yield number, self._row(number, value, text)
 
-    def _object(self, number: int, text: str) -> dict[str, str]:
+    def _array(self, text: str) -> Iterator[tuple[int, dict[str, str]]]:
+        """The objects between the brackets of an array."""
+        place = _after_blanks(text, _after_blanks(text, 0) + 1)
+        line, counted = 1, 0
+        mark = text[place : place + 1]
+        while mark != "]":
+            line += text.count("\n", counted, place)
+            counted = place
+            value, end = self._decode(text, place, 1, _AN_ARRAY)
+            yield line, self._row(line, value, text[place:end])
+            place = _after_blanks(text, end)
+            mark = text[place : place + 1]
+            if mark == ",":
+                place = _after_blanks(text, place + 1)
+            elif mark != "]":
+                raise self._no_json("Expecting ',' or ']'", text, place, 1, _AN_ARRAY)
+        if (after := _after_blanks(text, place + 1)) < len(text):
+            raise self._no_json("Extra data", text, after, 1, _AN_ARRAY)
+
+    def _no_json(self, what: str, text: str, place: int, first: int, wanted: str) -> DataError:
+        """About a place in a text that begins with line `first` of the file."""
+        return DataError(
+            f"not JSON ({what}); {wanted}",
+            path=self._source.name,
+            line=first + text.count("\n", 0, place),
+            column=place - text.rfind("\n", 0, place),
+        )
+
+    def _decode(self, text: str, place: int, first: int, wanted: str) -> tuple[Any, int]:
+        """The value that begins at a place, and where it ends."""
         try:
-            pairs = _DECODER.decode(text)
+            return _DECODER.raw_decode(text, place)
         except json.JSONDecodeError as error:
-            raise DataError(
-                f"not JSON ({error.msg}); each line has to be an object of its own",
-                path=self._source.name,
-                line=number,
-                column=error.pos + 1,
-            ) from error
+            raise self._no_json(error.msg, text, error.pos, first, wanted) from error
         except RecursionError as error:
+            number = first + text.count("\n", 0, place)
             raise self.error(number, "too many brackets inside each other") from error
         except ValueError as error:
+            number = first + text.count("\n", 0, place)
             raise self.error(number, f"{error}; write null for a missing cell") from error
+
+    def _row(self, number: int, pairs: Any, text: str) -> dict[str, str]:
+        """The cells of an object that was written as `text`."""
         if not isinstance(pairs, _Pairs):
-            raise self.error(number, "not an object; each line has to be one, as in {...}")
+            raise self.error(number, "not an object; rows have to be objects, as in {...}")
         row: dict[str, str] = {}
         for key, value in pairs:
             if isinstance(value, list):
-                raise self.error(
-                    number,
-                    f"the value of {key[:40]!r} is a list or an object; cells are numbers, "
-                    "strings, true, false or null",
-                )
+                if not self._is_left_out(key):
+                    what = "an object" if isinstance(value, _Pairs) else "a list"
+                    raise self.error(
+                        number,
+                        f"the value of {key[:40]!r} is {what}, and cells are numbers, strings, "
+                        "true, false or null; write its parts as keys of their own, or leave it "
+                        f"out ({column_option(key[:40], 'drop')})",
+                    )
+                value = None
             row[key] = value if isinstance(value, str) else _WORDS[value]
         if len(row) < len(pairs):
             keys = [key for key, _ in pairs]
@@ -163,6 +219,10 @@ class JsonRows:
         if "\\u" in text:
             self._check_escapes(number, row)
         return row
+
+    def _is_left_out(self, key: str) -> bool:
+        """Whether nothing is read of a column, whatever it holds."""
+        return self._kinds.get(key) == "drop" or (self._leaves_out and key not in self._kinds)
 
     def _check_escapes(self, number: int, row: dict[str, str]) -> None:
         """Escapes can stand for what UTF-8 text cannot hold."""

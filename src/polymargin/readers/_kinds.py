@@ -1,16 +1,18 @@
 """What a column of a table holds: the kinds, and the rules by which content tells them.
 
 1. Cells that are all numbers make a column of numbers; they are told apart by `_cells`, dates by
-   `_dates`. Everything else is words.
+   `_dates`, times of day by `_times`. Everything else is words.
 2. Words are text where half of the distinct values have several words and there are more distinct
    values than a quarter of the cells.
 3. Other words of which nine cells out of ten are distinct name the rows: the column is left out.
 4. Other words are a category.
 5. Whole numbers that are all distinct, in a column without a name or named like an identifier
    (id, index, row, key, uuid, guid, no, nr), name the rows as well and are left out.
-6. A column without a single value is left out.
+6. The first column of a file without a header is left out if it counts the rows: all cells are
+   whole numbers, each by one larger than that before it.
+7. A column without a single value is left out.
 
-Rules 3 and 5 need 20 values. Rules 2 to 5 go by the first 100,000 rows.
+Rules 3, 5 and 6 need 20 values. Rules 2 to 6 go by the first 100,000 rows.
 """
 
 import re
@@ -21,13 +23,30 @@ from numpy.typing import NDArray
 
 from polymargin.readers._cells import could_be_number
 
-__all__ = ["KINDS", "Facts", "base_kind", "check_kind", "has_id_name"]
+__all__ = [
+    "EMPTY",
+    "KINDS",
+    "NAMING_NUMBERS",
+    "NAMING_WORDS",
+    "ROW_NUMBERS",
+    "Facts",
+    "base_kind",
+    "check_kind",
+    "has_id_name",
+]
+
+# Why a column is left out.
+NAMING_WORDS = "words that nearly all differ, as if they named the rows"
+NAMING_NUMBERS = "whole numbers that all differ, in a column named like an identifier"
+ROW_NUMBERS = "the number of each row, as it counts up by one"
+EMPTY = "no value at all"
 
 _MANNERS = {
     "number": ("point", "comma"),
     "category": (),
     "text": ("tfidf", "hashing"),
     "date": ("ymd", "dmy", "mdy"),
+    "time": (),
     "drop": (),
 }
 KINDS = tuple(
@@ -66,9 +85,17 @@ def has_id_name(column: str) -> bool:
 
 
 class Facts:
-    """What the first rows tell of the words, or of the numbers, of a column."""
+    """What the first rows tell of the words, or of the numbers, of a column.
 
-    def __init__(self, column: str) -> None:
+    Parameters
+    ----------
+    column : str
+        Its name.
+    may_count : bool, default=False
+        Whether it is the first of a file without names, which may count the rows.
+    """
+
+    def __init__(self, column: str, may_count: bool = False) -> None:
         self._n_rows = 0
         self._n_values = 0
         self._n_several = 0  # distinct values of several words
@@ -76,6 +103,8 @@ class Facts:
         self._no_number: str | None = None  # the first word that could not
         self._distinct: set[float] = set()  # numbers, or hashes of words, which may be long
         self._may_be_id = has_id_name(column)
+        self._may_count = may_count
+        self._next: float | None = None  # what the cell after the last would count
 
     def add(self, values: NDArray[Any]) -> None:
         """More cells of the column, as they were read."""
@@ -87,6 +116,11 @@ class Facts:
         elif values.dtype.kind == "f":
             is_number = ~np.isnan(first)
             self._n_values += int(np.count_nonzero(is_number))
+            if self._may_count and len(first):
+                start = first[0] if self._next is None else self._next
+                counted = np.floor(start) + np.arange(len(first))
+                self._may_count = bool((first == counted).all())
+                self._next = start + len(first)
             if self._may_be_id:
                 numbers = first[is_number]
                 self._may_be_id = bool((numbers == np.floor(numbers)).all())
@@ -109,8 +143,12 @@ class Facts:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no cell has a value, among all rows if these are few enough; rule 6."""
+        """Whether no cell has a value, among all rows if these are few enough; rule 7."""
         return self._n_values == 0 and self._n_rows < FACT_ROWS
+
+    def has_word(self, word: str) -> bool:
+        """Whether the word is one of the cells, as far as they were looked at."""
+        return hash(word) in self._distinct
 
     def slip(self) -> str | None:
         """What is strange about words nearly all of which could be numbers."""
@@ -129,9 +167,11 @@ class Facts:
             return "text"
         return "drop" if self._names_the_rows(_NEARLY_ALL) else "category"
 
-    def are_row_numbers(self) -> bool:
-        """Rule 5."""
-        return self._may_be_id and self._names_the_rows(1.0)
+    def why_numbers_are_left_out(self) -> str | None:
+        """Rules 5 and 6."""
+        if self._may_be_id and self._names_the_rows(1.0):
+            return NAMING_NUMBERS
+        return ROW_NUMBERS if self._may_count and self._n_values >= _FEWEST else None
 
     def _names_the_rows(self, part: float) -> bool:
         return self._n_values >= _FEWEST and len(self._distinct) >= part * self._n_values

@@ -70,9 +70,9 @@ def read(
     has_labels : bool, default=True
         Whether every row must have a label. If not, labels are still read where all rows have one.
     kinds : mapping of str to str, optional
-        What columns of a table hold: "number", "category", "text", "date", or "drop" for a column
-        that is left out. How it is written may follow: "number:point" or "number:comma" for the
-        decimal mark, "date:ymd", "date:dmy" or "date:mdy"; and how it becomes features,
+        What columns of a table hold: "number", "category", "text", "date", "time", or "drop" for a
+        column that is left out. How it is written may follow: "number:point" or "number:comma" for
+        the decimal mark, "date:ymd", "date:dmy" or "date:mdy"; and how it becomes features,
         "text:tfidf" or "text:hashing". By default the cells tell; the guide has the rules.
     label_kind : {"integer", "number", "string"}, optional
         What labels are read as. By default the first that all of them are.

@@ -121,21 +121,22 @@ def _scan_tables(source: Source | Folder, form: str, options: Options) -> Scan:
     as_strings = replace(options, label_kind="string")  # what else labels are shows at the end
     if isinstance(source, Folder):
         counted = _count(folder_batches(source, _ROWS, as_strings))
-        reading, n_features = counted.reading, counted.n_features
+        found = Scan(0, counted.n_features, None, counted.reading)
     elif form in TEXT_TABLES:
-        counted, reading, n_features = scan_text_table(source, as_table(form, as_strings), _count)
+        counted, found = scan_text_table(source, as_table(form, as_strings), _count)
     elif form in ("parquet", "arrow"):
         check_seekable(source, form)
-        counted, reading, n_features = scan_arrow(source.path, form, as_strings, _count)
+        counted, found = scan_arrow(source.path, form, as_strings, _count)
     else:
         counted = _count(format_batches(source, form, _ROWS, as_strings))
-        reading, n_features = counted.reading, counted.n_features
-    reading.pop("label_kind", None)
+        found = Scan(0, counted.n_features, None, counted.reading)
+    found.reading.pop("label_kind", None)
+    found = replace(found, n_rows=counted.n_rows)
     if not counted.has_labels or not counted.labels:
-        return Scan(counted.n_rows, n_features, None, reading)
+        return found
     texts = list(counted.labels)
     classes = labels_from_texts(
         texts, texts, options.label_kind, lambda _, message: DataError(message, path=source.name)
     )
-    reading["label_kind"] = label_kind_of(classes)
-    return Scan(counted.n_rows, n_features, np.unique(classes), reading)
+    reading = {**found.reading, "label_kind": label_kind_of(classes)}
+    return replace(found, classes=np.unique(classes), reading=reading)

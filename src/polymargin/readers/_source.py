@@ -1,5 +1,6 @@
 """A file to read from: plain or packed, in blocks or in lines."""
 
+import codecs
 import io
 import sys
 from collections.abc import Iterator
@@ -29,7 +30,6 @@ LONGEST_LINE = 1 << 27  # bytes
 HEAD_SIZE = 1 << 12  # bytes to tell the format by, at least
 _SAMPLE_SIZE = 1 << 16  # bytes to tell the format and the delimiter by
 _PACKED_SIZE = 1 << 15  # bytes of a packed file read at a time
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class Source:
@@ -126,10 +126,7 @@ class Source:
 
     def blocks(self) -> Iterator[bytes]:
         """All of the content in blocks, without a byte order mark at its start."""
-        head = self.head
-        if head.startswith(_BYTE_ORDER_MARK):
-            head = head[len(_BYTE_ORDER_MARK) :]
-        content = _chain(head, self._content)
+        content = _chain(self.head.removeprefix(codecs.BOM_UTF8), self._content)
         return read_ahead(content) if self._n_threads > 1 and self.can_rewind else content
 
     def line_blocks(self) -> Iterator[bytes]:
@@ -191,7 +188,7 @@ class Source:
 
     def sample(self) -> list[bytes]:
         """The first lines without their ends; of a very long first line, its first words."""
-        text = self.head.removeprefix(_BYTE_ORDER_MARK)
+        text = self.head.removeprefix(codecs.BOM_UTF8)
         head = text[:_SAMPLE_SIZE]
         lines = head.split(b"\n")
         if len(lines) > 1 and not (self._head_is_all and lines[-1]):

@@ -9,9 +9,9 @@ opening quote is a plain character as well, for else it would swallow them.
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple
 
-from polymargin.readers._formats import told_delimiter
 from polymargin.readers._line_blocks import LineBlocks
 
 __all__ = ["LONE_RETURN", "LONGEST_CELL", "LONG_CELL", "RowError", "TabRows", "tab_records"]
@@ -135,14 +135,19 @@ class TabRows:
         return len(cells) == self.width and widths != {self.width}
 
 
-def tab_records(blocks: Iterator[bytes]) -> Iterator[bytes]:
-    """The lines of each row, from blocks of whole lines in any encoding that has ASCII."""
-    rows = TabRows(LineBlocks(blocks, lambda line, _: line.decode("utf-8", "surrogateescape")))
+def tab_records(blocks: Iterator[bytes], n_above: int = 0) -> Iterator[bytes]:
+    """The lines of each row, from blocks of whole lines in any encoding that has ASCII.
+
+    The first `n_above` lines, which are no rows, come first.
+    """
+    line_blocks = LineBlocks(blocks, lambda line, _: line.decode("utf-8", "surrogateescape"))
+    for line in islice(line_blocks.lines(), n_above):
+        yield line.encode("utf-8", "surrogateescape")
+    rows = TabRows(line_blocks)
     while True:
         try:
             width = len(next(rows))
-            if rows.width is None and told_delimiter(rows.lines[0].rstrip(_ENDS)) is None:
-                rows.width = width
+            rows.width = width if rows.width is None else rows.width
         except StopIteration:
             return
         except RowError:

@@ -84,6 +84,10 @@ class Table:
         Entries of a svmlight file left out because of ``extra="ignore"``.
     ignored_columns : tuple of str
         Columns left out because of ``extra="ignore"``.
+    left_out : dict of str
+        Columns of a table that are left out though nobody has asked for it, and why.
+    label_reason : str or None
+        Why the column of the labels of a table was taken for it.
     """
 
     X: Any
@@ -94,6 +98,8 @@ class Table:
     files: tuple[str, ...] | None = None
     ignored_entries: int = 0
     ignored_columns: tuple[str, ...] = ()
+    left_out: dict[str, str] = field(default_factory=dict)
+    label_reason: str | None = None
 
     @property
     def n_rows(self) -> int:
@@ -118,12 +124,18 @@ class Scan:
     reading : dict
         Options of `read` and `read_batches` that fit the whole file: where indices start, which
         columns are numbers, what the labels are.
+    left_out : dict of str
+        As of a `Table`.
+    label_reason : str or None
+        As of a `Table`.
     """
 
     n_rows: int
     n_features: int | None
     classes: "NDArray[Any] | None"
     reading: dict[str, Any]
+    left_out: dict[str, str] = field(default_factory=dict)
+    label_reason: str | None = None
 
     @property
     def zero_based(self) -> bool | None:

@@ -20,6 +20,7 @@ from polymargin.readers._columns import (
     join_tables,
     keep_columns,
     kept_among,
+    why_label,
 )
 from polymargin.readers._csv_rows import CsvRows
 from polymargin.readers._guess import Column
@@ -27,7 +28,8 @@ from polymargin.readers._json_rows import JsonRows
 from polymargin.readers._labels import LabelTexts, label_kind_of, labels_from_texts
 from polymargin.readers._options import Options
 from polymargin.readers._source import Source
-from polymargin.readers._table import Columns, Table
+from polymargin.readers._table import Columns, Scan, Table
+from polymargin.readers._totals import has_odd_end, total_among
 
 __all__ = ["read_text_table", "scan_text_table", "text_table_batches"]
 
@@ -72,11 +74,12 @@ def read_text_table(source: Source, options: Options) -> Table:
 
 def scan_text_table(
     source: Source, options: Options, consume: Callable[[Iterator[Table]], Any]
-) -> tuple[Any, dict[str, Any], int | None]:
-    """What `consume` makes of all tables, how to read the file, and how many columns are kept."""
+) -> tuple[Any, Scan]:
+    """What `consume` makes of all tables, and what is known of the file without counting rows."""
     made, reader = _consumed(source, options, lambda reader: consume(reader.tables(CHUNK_ROWS)))
     kinds = reader.kinds(is_whole=True)
-    return made, reader.reading(kinds, None), len(kept_among(kinds))
+    reading, n_columns = reader.reading(kinds, None), len(kept_among(kinds))
+    return made, Scan(0, n_columns, None, reading, reader.left_out, reader.label_reason)
 
 
 def _consumed(
@@ -109,7 +112,9 @@ class _Reader:
         self.names = self.rows.names
         self._chunks: Iterator[Chunk] | None = None  # those that are still to come
         check_names(self.names, options, source.name)
-        self.label = find_label(self.names, options, source.name)
+        named = self.names[: len(self.names) - self.rows.n_hollow]
+        self.label = find_label(named, options, source.name)
+        self.label_reason = None if self.label is None else why_label(named, self.label, options)
         asked = options.kinds or {}
         self._dropped = [name for name, kind in asked.items() if kind == "drop"]
         self.columns = {
@@ -118,6 +123,7 @@ class _Reader:
                 asked.get(self.names[j]),
                 self.rows.delimiter,
                 None if before is None else before[j],
+                may_count=j == 0 and not self.rows.has_names,
             )
             for j in features_among(self.names, self.label, options, source.name)
         }
@@ -125,6 +131,8 @@ class _Reader:
         self._label_lines: list[NDArray[np.int64]] = []
         self._label_kind = options.label_kind
         self.label_gaps = False
+        self.left_out: dict[str, str] = {}
+        self._label_is_like_name = False
         if not self.columns:
             raise self.rows.only_labels
 
@@ -164,7 +172,7 @@ class _Reader:
             raise min(problems, key=_place)
         y = None
         if self.label is not None:
-            y = self._labels(cells[self.label], lines, keep_label_texts)
+            y = self._labels(cells, lines, keep_label_texts)
         if changes:
             raise _UnlikeError(min(changes, key=_place))
         names = tuple(column.name for column in self.columns.values())
@@ -178,11 +186,28 @@ class _Reader:
 
     def kinds(self, is_whole: bool) -> dict[str, str]:
         """What each column holds by the rows so far, which may be all."""
-        kinds = {column.name: column.kind(is_whole) for column in self.columns.values()}
-        for slip in filter(None, (column.slip() for column in self.columns.values())):
+        columns = self.columns.values()
+        kinds = {column.name: column.kind(is_whole) for column in columns}
+        reasons = {column.name: column.why_left_out(is_whole) for column in columns}
+        self.left_out = {name: reason for name, reason in reasons.items() if reason is not None}
+        for slip in filter(None, (column.slip() for column in columns)):
             warnings.warn(f"{self._source.name}: {slip}", stacklevel=5)
+        self._check_header()
         check_some_left(kinds, self._source.name)
         return kinds
+
+    def _check_header(self) -> None:
+        """Refuse a header that could be a row, as far as cells tell."""
+        line = self.rows.guessed_header
+        told = [column.is_like_name() for column in self.columns.values()]
+        is_like_row = self._label_is_like_name and True in told and False not in told
+        if line is not None and is_like_row:
+            raise self.rows.error(
+                line,
+                "the first line should name the columns, and all of its cells could stand in the "
+                "rows below; say whether it is a header (header=True or False, --header or "
+                "--no-header)",
+            )
 
     def finished(self, table: Table, kinds: dict[str, str], y: NDArray[Any] | None) -> Table:
         """Without the columns that are left out, and with how it was read."""
@@ -191,21 +216,34 @@ class _Reader:
         reading = self.reading(kinds, None if y is None else label_kind_of(y))
         missing = first_missing(columns, places, table.lines)
         ignored = ignored_among(self.names, self.label, self.options)
-        return Table(columns, y, reading, table.lines, missing, ignored_columns=ignored)
+        return Table(
+            columns,
+            y,
+            reading,
+            table.lines,
+            missing,
+            ignored_columns=ignored,
+            left_out=self.left_out,
+            label_reason=self.label_reason,
+        )
 
     def _labels(
-        self, cells: Sequence[str], lines: NDArray[np.int64], keep: bool
+        self, cells: Sequence[Sequence[str]], lines: NDArray[np.int64], keep: bool
     ) -> NDArray[Any] | None:
         assert self.label is not None
         place = self.label + 1
-        texts = [*map(str.strip, cells)]
+        texts = [*map(str.strip, cells[self.label])]
         distinct = list(dict.fromkeys(texts))
+        if self.names[self.label] in distinct:
+            self._label_is_like_name = True
         empty = {text for text in distinct if is_missing(text)}
         if empty and self.options.takes_own_labels:
             row = next(row for row, text in enumerate(texts) if text in empty)
+            total = total_among(column[row] for column in cells)
+            what = "" if total is None else f", which looks like a line of totals ({total[:40]!r})"
             raise self.rows.error(
                 int(lines[row]),
-                f"the label in column {self.names[self.label]!r} is missing; remove the row; "
+                f"the label in column {self.names[self.label]!r} is missing; remove the row{what}; "
                 "a file without labels is read with has_labels=False",
                 place,
             )
@@ -231,6 +269,13 @@ class _Reader:
             return None
         lines = np.concatenate(self._label_lines)
         place = self.label + 1
+        texts = self._label_texts.texts
+        if has_odd_end(texts):
+            message = (
+                f"no other row has the label {texts[-1][:40]!r} of the last one; if that is a "
+                "line of totals, remove it"
+            )
+            warnings.warn(str(self.rows.error(int(lines[-1]), message, place)), stacklevel=4)
         return self._label_texts.to_array(
             self.options.label_kind,
             lambda row, message: self.rows.error(int(lines[row]), message, place),

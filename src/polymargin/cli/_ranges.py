@@ -1,0 +1,86 @@
+"""Numbers and dates of a file that lie far outside of those that a model was trained on.
+
+A column is told of if more than half of its values in the file lie further outside the range of the
+training file than that range is wide. A column that had one value in the training file is not.
+"""
+
+from datetime import datetime, timedelta
+
+import numpy as np
+
+from polymargin._wording import column_option
+from polymargin.cli._output.terminal import warn
+from polymargin.preprocessing import ColumnEncoder
+from polymargin.readers import Columns
+
+_EPOCH = datetime(1970, 1, 1)
+
+
+class RangeWatch:
+    """Counts values of each column of numbers or dates, table by table.
+
+    Parameters
+    ----------
+    encoder : ColumnEncoder
+        What knows the ranges of the training file.
+    """
+
+    def __init__(self, encoder: ColumnEncoder) -> None:
+        self._encoder = encoder
+        widths = encoder.highs_ - encoder.lows_
+        self._widths = {
+            name: float(width)
+            for name, width in zip(encoder.names_, widths, strict=True)
+            if width > 0
+        }
+        self._n_values = dict.fromkeys(self._widths, 0)
+        self._n_far = dict.fromkeys(self._widths, 0)
+        self._ends = dict.fromkeys(self._widths, (np.inf, -np.inf))
+
+    def add(self, columns: Columns) -> None:
+        """More rows of the file."""
+        for name, numbers in self._encoder.measured(columns).items():
+            if name not in self._widths or not len(numbers):
+                continue
+            low, high = self._trained(name)
+            is_far = np.maximum(low - numbers, numbers - high) > self._widths[name]
+            self._n_values[name] += len(numbers)
+            self._n_far[name] += int(np.count_nonzero(is_far))
+            least, most = self._ends[name]
+            self._ends[name] = min(least, numbers.min()), max(most, numbers.max())
+
+    def tell(self) -> None:
+        """Warn of each column that is far away."""
+        for name, n_far in self._n_far.items():
+            if n_far > self._n_values[name] / 2:
+                warn(self._message(name))
+
+    def _message(self, name: str) -> str:
+        kind = dict(zip(self._encoder.names_, self._encoder.kinds_, strict=True))[name]
+        what, remedy = (
+            ("numbers", "check its unit, or train")
+            if kind == "number"
+            else ("dates", "where the date itself says nothing of the class, train")
+        )
+        trained, here = (_between(*ends, kind) for ends in (self._trained(name), self._ends[name]))
+        return (
+            f"the {what} of column {name!r} lie far outside of what the model was trained on: it "
+            f"saw {trained}, and here they are {here}, so that its answers may be worthless; "
+            f"{remedy} without the column: {column_option(name, 'drop')}"
+        )
+
+    def _trained(self, name: str) -> tuple[float, float]:
+        place = self._encoder.names_.index(name)
+        return float(self._encoder.lows_[place]), float(self._encoder.highs_[place])
+
+
+def _between(low: float, high: float, kind: str) -> str:
+    if kind == "number":
+        return f"{_number(low)} to {_number(high)}"
+    form = "%Y-%m-%d %H:%M" if kind == "date:hours" else "%Y-%m-%d"
+    return " to ".join((_EPOCH + timedelta(days=day)).strftime(form) for day in (low, high))
+
+
+def _number(value: float) -> str:
+    """Large ones without a power of ten, as far as they can be read."""
+    return f"{value:,.0f}" if 1e5 <= abs(value) < 1e15 else f"{value:,.6g}"
