@@ -305,7 +305,7 @@ def test_rounded_bound_does_not_hang(machine: str, C: float) -> None:
 def test_warning_names_the_precision(blobs: tuple[Any, Any]) -> None:
     X, y = blobs
     with pytest.warns(ConvergenceWarning, match=r"float64 gets no further than \S+: loosen tol"):
-        LinearSVM(tol=0.0, max_iter=100_000, solver="block-descent", random_state=0).fit(X, y)
+        LinearSVM(C=100, tol=0.0, max_iter=10**6, solver="block-descent", random_state=0).fit(X, y)
     with pytest.warns(ConvergenceWarning, match="loosen tol or pass float64"):
         LinearSVM(tol=0.0, max_iter=100_000, random_state=0).fit(X.astype(np.float32), y)
 

@@ -1,6 +1,7 @@
 """What to change about a fit that ended above its tolerance, by why it ended there."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,8 @@ from polymargin.second_order import MOST_VARIABLES, Variables, count_free, to_ar
 from polymargin.solvers import Automatic, AutomaticBlocks, SecondOrder
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from polymargin.fit._outcome import Outcome
     from polymargin.fit._problem import Problem
     from polymargin.solvers import Choice
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
 _FEW = 100.0  # passes that are worth waiting for before anything else
 _FACTOR = 10.0  # times `max_iter` that are as well
 _MANY = 1000.0  # times `max_iter`: more is no fall
+_AT_ONCE = 1 << 13  # entries
 _UNEVEN = 100.0  # times that values of one column may be larger than those of another
 
 
@@ -86,16 +90,25 @@ def has_uneven_columns(X: Any) -> bool:
 
 def _ratio_of_columns(X: Any) -> float:
     """How many times larger values that are not 0 are in one column than in another."""
-    with np.errstate(over="ignore", under="ignore"):
-        if sparse.issparse(X):
-            d = X.shape[1]
-            squares = np.bincount(X.indices, np.square(X.data, dtype=np.float64), minlength=d)
-            counts = np.bincount(X.indices[X.data != 0], minlength=d)
-        else:
-            squares = np.einsum("ij,ij->j", X, X, dtype=np.float64)
-            counts = np.count_nonzero(X, axis=0)
-        means = squares[squares > 0] / counts[squares > 0]
+    squares, counts = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+    for columns, values in _parts(X):
+        with np.errstate(over="ignore", under="ignore"):
+            squares += np.bincount(columns, np.square(values, dtype=np.float64), len(squares))
+        counts += np.bincount(columns, values != 0, len(counts))
+    means = squares[squares > 0] / counts[squares > 0]
     return math.sqrt(means.max() / means.min()) if len(means) else 1.0
+
+
+def _parts(X: Any) -> "Iterator[tuple[NDArray[Any], NDArray[Any]]]":
+    """Columns and values of some entries at a time, so that no copy of all is made."""
+    if sparse.issparse(X):
+        for first in range(0, X.nnz, _AT_ONCE):
+            yield X.indices[first : first + _AT_ONCE], X.data[first : first + _AT_ONCE]
+        return
+    height = max(1, _AT_ONCE // X.shape[1])
+    for first in range(0, len(X), height):
+        rows = X[first : first + height]
+        yield np.tile(np.arange(X.shape[1]), len(rows)), np.ravel(rows)
 
 
 def _second_order(
