@@ -42,14 +42,14 @@ public:
         pace_.see(progress.passes, progress.gap);
         ++sweeps_;
         if (!is_due(active.size(), progress.target)) return 0;
-        const auto cost = static_cast<double>(SubspaceStep<Rows, Store>::most_passes);
-        if (cost * static_cast<double>(active.size()) > budget) return 0;
-        sweeps_ = 0;
-        pace_.restart();
         if (!step_) {
             step_ = std::make_unique<SubspaceStep<Rows, Store>>(problem_, norms_, duals, weights,
                                                                 threads_);
         }
+        const auto cost = static_cast<double>(step_->most_passes());
+        if (cost * static_cast<double>(active.size()) > budget) return 0;
+        sweeps_ = 0;
+        pace_.restart();
         return step_->run(visitor, active, interrupted);
     }
 

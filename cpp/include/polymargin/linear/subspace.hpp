@@ -42,29 +42,38 @@ public:
           curvature_(problem, threads),
           preconditioner_(problem, norms) {}
 
-    static constexpr int rounds = 4, steps = 20;
-    static constexpr int most_passes = rounds * (steps + 1) + 8;
+    // At most, of the next step.
+    int most_passes() const { return rounds * (iterations_ + 1) + 8; }
 
     // Rounds of conjugate gradients over the given examples; between rounds the variables that
     // left their bounds are fixed there. Where `interrupted` says so, ends with what is reached.
-    // Returns the cost in visits.
+    // Where few have to be fixed and more iterations would help, the next step may take twice as
+    // many. Returns the cost in visits.
     template <class Interrupted>
     double run(Visitor<Rows, Store>& visitor, std::span<const std::uint32_t> examples,
                Interrupted&& interrupted) {
         gather(visitor, examples);
         curvature_.begin(free_);
         passes_ = 2;
+        bool settled = false, solved = false;
         for (int round = 0; round < rounds && !free_.all().empty(); ++round) {
-            conjugate_gradients(steps, interrupted);
-            if (free_.fix() == 0 || interrupted()) break;
+            solved = conjugate_gradients(iterations_, interrupted);
+            const int fixed = free_.fix();
+            settled = few * fixed <= static_cast<int>(free_.all().size());
+            if (fixed == 0 || interrupted()) break;
             restart();
         }
+        iterations_ = !settled ? fewest : solved ? iterations_ : std::min(2 * iterations_, most);
         free_.clip();
         search();
         return passes_ * static_cast<double>(free_.examples().size());
     }
 
 private:
+    static constexpr int rounds = 4;
+    static constexpr int fewest = 20, most = 40;  // iterations of a round
+    static constexpr int few = 50;                // one variable in so many
+
     void gather(Visitor<Rows, Store>& visitor, std::span<const std::uint32_t> examples) {
         free_.clear();
         for (const std::uint32_t i : examples) {
@@ -80,18 +89,19 @@ private:
         passes_ += curvature_.visits();
     }
 
+    // Whether it ended before the last iteration.
     template <class Interrupted>
-    void conjugate_gradients(int steps, Interrupted&& interrupted) {
+    bool conjugate_gradients(int iterations, Interrupted&& interrupted) {
         preconditioner_.factorise(free_);
         keep_feasible();
         preconditioner_.solve(free_);
         double energy = free_.inner(&Variable::residual, &Variable::step);
         for (Variable& v : free_.all()) v.direction = v.step;
         const double enough = 1e-4 * energy;
-        for (int step = 0; step < steps && energy > enough && !interrupted(); ++step) {
+        for (int step = 0; step < iterations && energy > enough && !interrupted(); ++step) {
             multiply(&Variable::direction);
             const double curvature = free_.inner(&Variable::direction, &Variable::curved);
-            if (!(curvature > 0)) break;
+            if (!(curvature > 0)) return true;
             const T alpha = T(energy / curvature);
             for (Variable& v : free_.all()) {
                 v.total += alpha * v.direction;
@@ -104,6 +114,7 @@ private:
             energy = next;
             for (Variable& v : free_.all()) v.direction = v.step + beta * v.direction;
         }
+        return energy <= enough;
     }
 
     // The residual of what can move: not of fixed variables, and without its mean where the sum of
@@ -192,6 +203,7 @@ private:
     FreeVariables<Rows> free_;
     std::conditional_t<Rows::is_sparse, ColumnCurvature<Rows>, RowCurvature<Rows>> curvature_;
     Preconditioner<Rows> preconditioner_;
+    int iterations_ = fewest;
     double passes_ = 0;
 };
 
