@@ -113,3 +113,22 @@ def test_lists_of_columns() -> None:
 def test_options_for_columns_can_be_pasted() -> None:
     assert column_option("when", "drop") == "--column when=drop"
     assert column_option("on, off", "drop") == "--column 'on, off=drop'"
+
+
+@pytest.mark.parametrize(
+    ("options", "is_told"),
+    [
+        (("--kernel", "rbf"), True),
+        ((), False),
+        (("--kernel", "rbf", "--column", "when=drop"), False),
+        (("--kernel", "rbf", "--column", "when=date"), False),
+    ],
+)
+def test_dates_in_a_kernel_are_told_of(
+    tmp_path: Path, out: Path, options: tuple[str, ...], is_told: bool
+) -> None:
+    rows = [f"2024-01-{1 + i % 28:02},{i / 2},{('no', 'yes')[i % 2]}" for i in range(N)]
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(["when,x,label", *rows]) + "\n")
+    said = done("train", path, "-o", out, *options).err
+    assert ("in a kernel dates set later rows apart; --column when=drop" in said) is is_told

@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from polymargin._wording import counted, listed
-from polymargin.cli._hints import scale_hint
+from polymargin.cli._hints import kernel_date_hint, scale_hint
 from polymargin.cli._option_sets import Features
 from polymargin.cli._output.terminal import note
 from polymargin.cli._recipe import for_format
@@ -29,7 +29,13 @@ _KINDS = {  # one of them, several of them
 _REASONS = {"as asked": "by --label"}
 
 
-def announce(table: Table, X: Any, asked: Mapping[str, str], features: Features) -> None:
+def announce(
+    table: Table,
+    X: Any,
+    asked: Mapping[str, str],
+    features: Features,
+    has_kernel: bool = False,
+) -> None:
     """Say what was read and made of it, where kinds of columns or a scale were not asked for."""
     assert table.y is not None
     note(describe_rows(X, table.y))
@@ -46,6 +52,9 @@ def announce(table: Table, X: Any, asked: Mapping[str, str], features: Features)
             if kind == "category"
         }
         announce_columns(table, np.unique(table.y), asked, n_values)
+        dates = [name for name, kind in table.X.kinds.items() if kind == "date"]
+        if has_kernel and not set(dates) <= set(asked):
+            note(kernel_date_hint(dates))
 
 
 def announce_columns(

@@ -5,7 +5,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-__all__ = ["first_no_count", "scale_hint"]
+from polymargin._wording import column_option
+
+__all__ = ["first_no_count", "kernel_date_hint", "scale_hint"]
 
 _LARGE = 10  # the size from which features are thought not to be scaled
 _MANY_WORDS = 1000  # features
@@ -28,6 +30,12 @@ def scale_hint(X: Any) -> str | None:
         f"values reach {largest:,.6g} and are not scaled; --scale standard may make training "
         "faster and the model better"
     )
+
+
+def kernel_date_hint(dates: list[str]) -> str:
+    """What dates do to a kernel, which measures how near rows are to each other."""
+    options = " ".join(column_option(name, "drop") for name in dates)
+    return f"in a kernel dates set later rows apart; {options} may give a better model"
 
 
 def _are_word_counts(X: Any) -> bool:

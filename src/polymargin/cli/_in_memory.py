@@ -3,6 +3,7 @@
 import time
 from pathlib import Path
 
+from polymargin import KernelSVM
 from polymargin.cli._announce import announce
 from polymargin.cli._data import concerning, read_to_train
 from polymargin.cli._option_sets import Features, Reading
@@ -30,7 +31,7 @@ def train_in_memory(
     digest = data_hash(table.X, table.y)
     steps, X = fit_features(features, table, path)
     if not quiet:
-        announce(table, X, reading.kinds, features)
+        announce(table, X, reading.kinds, features, isinstance(svm, KernelSVM))
     spent = 0.0
     if checkpoint is not None:
         svm.set_params(checkpoint=Checkpoint(checkpoint, checkpoint_every))

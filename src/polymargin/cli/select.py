@@ -116,7 +116,7 @@ def select(
     steps, X = fit_features(features, table, data)
     if not quiet:
         used = {} if dealt.used is None else {dealt.used: "drop"}
-        announce(table, X, reading.kinds | used, features)
+        announce(table, X, reading.kinds | used, features, kernel.kernel is not None)
         if dealt.used is not None:
             note(f"column {dealt.used!r} makes the folds and is no feature")
     with shown_warnings():
