@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 _GROWTH = 4.0  # of sigma from stage to stage
 _LARGEST = 1e5  # sigma, in units of C
+_AIM = 0.5  # part of the tolerance: the core, which has the last word, rounds in other places
 _INEXACT = 0.2  # part of the proximal term at which a stage ends
 _NEWTON_STEPS = 30  # of a stage
 _STALLED = 8  # stages in which the gap does not fall by a tenth
@@ -75,7 +76,7 @@ def finish(
     watch: Callable[[Finish], bool] = lambda _: False,
     max_free: int = 4000,
 ) -> Finish:
-    """From a feasible start until the relative gap is `tol`.
+    """From a feasible start until the relative gap is well below `tol`.
 
     At most `budget` operations, and no matrix of more than `max_free` rows.
     """
@@ -108,7 +109,7 @@ class _Proximal:
     ) -> None:
         self._space, self._variables = space, variables
         self._projection = make_projection(variables)
-        self._tol, self._budget, self._watch = tol, budget, watch
+        self._aim, self._budget, self._watch = _AIM * tol, budget, watch
         self._max_free = max_free
         self._center, self._sigma = start, sigma
         self._is_solved = False  # the last stage
@@ -139,7 +140,7 @@ class _Proximal:
             weights = space.weights(variables.alphas(at.beta))
             scores = space.scores(weights)
             self._consider(at.beta, weights, scores)
-            if reached.gap <= self._tol:
+            if reached.gap <= self._aim:
                 reached.converged = True
                 return True
             residual, residual_scores = self._weights - weights, self._scores - scores

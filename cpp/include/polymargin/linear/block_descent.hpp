@@ -91,7 +91,8 @@ private:
 
     // More sweeps before the next check?
     bool wait(double gap) {
-        if (visits_ >= budget_ || examples_.size() == 0 || ++sweeps_ >= 100) return false;
+        const bool long_ago = ++sweeps_ >= 100 || visits_ - checked_ >= 100 * n_;
+        if (visits_ >= budget_ || examples_.size() == 0 || long_ago) return false;
         if (std::isinf(last_gap_)) last_gap_ = gap;
         return gap > std::max(target(), 0.1 * last_gap_);
     }
@@ -164,6 +165,7 @@ private:
         last_gap_ = look.gap;
         violation_ = look.violation;
         sweeps_ = 0;
+        checked_ = visits_;
         primal_ = 0.5 * weights_.squared_norm(problem_.machine.zero_sum) + look.loss;
         if (is_slow()) best_.see(weights_, primal_);
         if (!goal_.record_passes) record({primal_, primal_ - last_gap_, violation_});
@@ -251,9 +253,10 @@ private:
     bool has_lists_;
 
     double n_, budget_, visits_ = 0;
-    double rebuilt_ = 0, tried_ = 0;        // visits when the weights were last rebuilt, certified
-    double next_pass_ = 1, recorded_ = -1;  // and recorded
-    double accept_ = 1.05;                  // fraction of the tolerance the sweeps aim for
+    // Visits when a check was made, the weights were rebuilt, certified and recorded.
+    double checked_ = 0, rebuilt_ = 0, tried_ = 0, recorded_ = -1;
+    double next_pass_ = 1;
+    double accept_ = 1.05;  // fraction of the tolerance the sweeps aim for
     T threshold_ = std::numeric_limits<T>::infinity();
     double primal_ = 0, last_gap_ = infinity, violation_ = 0;
     int sweeps_ = 0;         // since the last check
