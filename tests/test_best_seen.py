@@ -10,7 +10,10 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import StandardScaler
 
 from polymargin import KernelSVM, LinearSVM
+from polymargin._machines import find_machine
 from polymargin.fit import Check, Handover
+from polymargin.kernel._multiple import best_multiple
+from polymargin.second_order import Variables
 
 
 @pytest.fixture(scope="module")
@@ -93,3 +96,35 @@ def test_a_descent_that_was_told_to_hand_over_does() -> None:
 def test_a_fit_that_ends_early_says_so(wine: tuple[Any, Any]) -> None:
     with pytest.warns(ConvergenceWarning, match="after 60 passes"):
         LinearSVM(C=1e4, max_iter=60, solver="block-descent", random_state=0).fit(*wine)
+
+
+def test_longer_scores_end_a_kernel_fit_at_large_C() -> None:
+    X, y = load_digits(return_X_y=True)
+    X, gamma, C = X / 16, 0.02, 1e6
+    model = KernelSVM(C=C, gamma=gamma, solver="blocks", random_state=0).fit(X, y)
+    assert model.converged_
+    coef = model.dual_coef_
+    gram = rbf_kernel(X[model.support_], gamma=gamma)
+    norm = float(np.sum(coef * (coef @ gram)))
+    assert model.primal_objective_ == pytest.approx(
+        norm / 2 + C * hinges(model.class_scores(X), y), rel=1e-6
+    )
+    own = model.duals_.toarray()
+    own_norm = float(np.sum(own.T * (own.T @ rbf_kernel(X, gamma=gamma))))
+    own_primal = own_norm / 2 + C * hinges(rbf_kernel(X, gamma=gamma) @ own, y)
+    assert model.primal_objective_ < own_primal
+
+
+def test_best_multiple_of_scores(machine: str, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    labels = random.integers(0, 4, 30).astype(np.int32)
+    variables = Variables(find_machine(machine), labels, np.full(30, 1e4), 4)
+    scores = 2.0 * np.eye(4)[labels] + random.normal(scale=1e-3, size=(30, 4))
+    norm = 5.0
+
+    def primal(scale: float) -> float:
+        return scale**2 * norm + variables.loss(variables.margins(scale * scores))
+
+    best = best_multiple(variables, scores, primal(1.0))
+    assert best.primal == pytest.approx(primal(best.scale), rel=1e-12)
+    assert best.primal <= min(primal(s) for s in (1.0, 1.25, 1.03125, 1 + 2.0**-10))

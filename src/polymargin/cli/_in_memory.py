@@ -3,7 +3,6 @@
 import time
 from pathlib import Path
 
-from polymargin import KernelSVM
 from polymargin.cli._announce import announce
 from polymargin.cli._data import concerning, read_to_train
 from polymargin.cli._option_sets import Features, Reading
@@ -11,6 +10,7 @@ from polymargin.cli._output.terminal import note, shown_warnings
 from polymargin.cli._recipe import SVM, fit_features
 from polymargin.cli._resumed import Resumed
 from polymargin.cli._trained import Trained, is_interrupted
+from polymargin.estimators import KernelSVM
 from polymargin.files import data_hash
 from polymargin.storage import Checkpoint
 

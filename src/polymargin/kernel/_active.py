@@ -80,6 +80,10 @@ class ActiveExamples:
         # Those set aside have no gap.
         return found._replace(primal=dual + float(found.gaps.sum()), dual=dual)
 
+    def scores(self) -> "NDArray[np.float64]":
+        """Of the examples that are left, not centred; perhaps a view."""
+        return self._now.device.scores()
+
     def improve(self, examples: "NDArray[np.int64]", fraction: float, passes: int) -> int:
         """Solve the problem of a working set, update all scores; the visits it took."""
         now = self._now

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from polymargin.fit import RECORD, Check, Interrupts
+from polymargin.fit import RECORD, Check, Interrupts, scale_duals
 from polymargin.kernel._goal import FitProgress, Goal
+from polymargin.kernel._multiple import best_multiple
 from polymargin.kernel._round import Rest, Selection
 
 if TYPE_CHECKING:
@@ -23,9 +24,12 @@ if TYPE_CHECKING:
     from polymargin.core import Duals
     from polymargin.fit import ProblemKeeper
     from polymargin.kernel._active import ActiveExamples
+    from polymargin.second_order import Variables
     from polymargin.solvers import Blocks
 
 _SLOW = 50  # passes after which the best primal point is kept, as it need not be the last one
+_BETWEEN = 10  # passes between two looks for a multiple that is better
+_NEAR = 0.4  # part of the tolerance, of a violation that a multiple of the scores may undo
 
 
 class WorkingSets:
@@ -41,8 +45,11 @@ class WorkingSets:
         precision: float,
         is_warm: bool,
         progress: FitProgress | None = None,
+        variables: "Callable[[], Variables] | None" = None,
     ) -> None:
         self._n, n_classes = shape
+        self._variables = variables
+        self._looked_at, self._looked_from = -np.inf, np.inf  # visits, and the violation then
         self._least = max(precision / 64, 1e-15)
         self._examples = examples
         self._goal = goal
@@ -97,7 +104,7 @@ class WorkingSets:
             left = self._goal.max_iter * n - progress.visits
             is_over = progress.converged or stopped or left <= 0 or stall(progress)
             is_over = is_over or not np.any(gains > 0)
-            if self._is_shrunk and (is_over or progress.gap <= self._grow_at):
+            if self._is_shrunk and (is_over or progress.gap <= self._grow_at or self._is_near()):
                 self._grow()
                 continue
             if is_over:
@@ -122,6 +129,7 @@ class WorkingSets:
         progress.primal, progress.dual, progress.violation = found[2:]
         if progress.visits >= _SLOW * self._n and not self._is_shrunk:
             progress.keep(progress.primal, self.duals)
+            self._lengthen()
         # What those set aside add to the gap is seen when they are back.
         progress.converged = self._goal.reached(progress, 0.9 if self._is_shrunk else 1.0)
         progress.history.append(
@@ -137,6 +145,25 @@ class WorkingSets:
         )
         by_gaps = self._goal.uses_gap(progress) and progress.rounds % 4 == 3
         return found.gaps if by_gaps else found.violations
+
+    def _lengthen(self) -> None:
+        """Keep the best multiple of the scores, where it is better than they are."""
+        progress = self.progress
+        if self._variables is None or not self._goal.uses_gap(progress):
+            return
+        if progress.visits - self._looked_at < _BETWEEN * self._n and not self._is_near():
+            return
+        self._looked_at, self._looked_from = progress.visits, progress.violation
+        best = best_multiple(self._variables(), self._examples.scores(), progress.primal)
+        if best.primal < progress.best_primal:
+            progress.keep(best.primal, lambda: scale_duals(self.duals(), best.scale))
+
+    def _is_near(self) -> bool:
+        """Whether all that is left may be margins that are short by little."""
+        progress = self.progress
+        is_slow = progress.visits >= _SLOW * self._n and self._goal.uses_gap(progress)
+        least = min(_NEAR * self._goal.tol, 0.5 * self._looked_from)
+        return self._variables is not None and is_slow and progress.violation <= least
 
     def _shrink(self, gains: "NDArray[np.float64]") -> "NDArray[np.float64]":
         """Set examples at rest aside if that pays; what the others have to gain."""
