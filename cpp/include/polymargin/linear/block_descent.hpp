@@ -91,7 +91,8 @@ private:
 
     // More sweeps before the next check?
     bool wait(double gap) {
-        const bool long_ago = ++sweeps_ >= 100 || visits_ - checked_ >= 100 * n_;
+        const bool many_visits = visits_ - checked_ >= 100 * n_ && !is_at_floor();
+        const bool long_ago = ++sweeps_ >= 100 || many_visits;
         if (visits_ >= budget_ || examples_.size() == 0 || long_ago) return false;
         if (std::isinf(last_gap_)) last_gap_ = gap;
         return gap > std::max(target(), 0.1 * last_gap_);
@@ -99,9 +100,11 @@ private:
 
     // At the limit of the working precision the gap falls no further.
     bool exhausted() {
-        const double floor = 256 * double(std::numeric_limits<T>::epsilon()) * primal_;
-        if (last_gap_ > floor) stall_.reset();
+        if (!is_at_floor()) stall_.reset();
         return stall_(-last_gap_);
+    }
+    bool is_at_floor() const {
+        return last_gap_ <= 256 * double(std::numeric_limits<T>::epsilon()) * primal_;
     }
 
     // Visits the active examples once, in random order; returns their gap as it was met.
