@@ -1,5 +1,6 @@
 """Fits that end early keep the best primal point and the best dual variables that they met."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 from polymargin import KernelSVM, LinearSVM
 from polymargin._machines import find_machine
+from polymargin.datasets import load_letter
 from polymargin.fit import Check, Handover
 from polymargin.kernel._multiple import best_multiple
 from polymargin.second_order import Variables
@@ -128,3 +130,16 @@ def test_best_multiple_of_scores(machine: str, seed: int) -> None:
     best = best_multiple(variables, scores, primal(1.0))
     assert best.primal == pytest.approx(primal(best.scale), rel=1e-12)
     assert best.primal <= min(primal(s) for s in (1.0, 1.25, 1.03125, 1 + 2.0**-10))
+
+
+@pytest.mark.parametrize("C", [100.0, 1e5, np.inf])
+@pytest.mark.parametrize("seconds", [0.3, 0.7])
+def test_an_interrupted_fit_is_no_worse_than_one_of_some_passes(
+    C: float, seconds: float, interrupt_after: Callable[[float], None]
+) -> None:
+    X, y, X_test, y_test = load_letter()
+    model = LinearSVM(C=C, tol=1e-12, max_iter=10**6, random_state=0)
+    interrupt_after(seconds)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert model.score(X_test, y_test) > 0.3

@@ -80,9 +80,11 @@ def solve_linear(
         # The bounds are on the weights of the dual variables, and a fit may end with others.
         descent = Descent(stage.problem, choice.machine, changed, None, None)
         own = descent.certify(outcome.duals, Past())
+        ended_with[:] = [outcome]
         return replace(outcome, coef=own.coef, intercept=own.intercept), stopped
 
-    return HardMargin(
+    ended_with: list[LinearOutcome] = []
+    reached, stopped = HardMargin(
         problem,
         choice.machine,
         problem.rows.squared_norms() + options.fit_intercept,
@@ -92,6 +94,10 @@ def solve_linear(
         solve,
         partial(_scores, problem),
     ).run(warm, keeper)
+    if np.isinf(reached.primal_objective):  # stopped before any weights separate the classes
+        last = ended_with[-1]
+        reached = replace(reached, coef=last.coef, intercept=last.intercept)
+    return reached, stopped
 
 
 def _scores(problem: Problem, reached: LinearOutcome) -> "Iterator[tuple[slice, NDArray[Any]]]":

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from polymargin.fit._problem import Problem
     from polymargin.solvers import Choice
 
-_FEW = 100.0  # passes that are worth waiting for before anything else
+_FEW = 1000.0  # passes that are worth waiting for before anything else
 _FACTOR = 10.0  # times `max_iter` that are as well
 _MANY = 1000.0  # times `max_iter`: more is no fall
 _AT_ONCE = 1 << 13  # entries

@@ -33,11 +33,11 @@ public:
           is_regular_(is_small_ || pays()) {}
 
     // After some sweeps a step on the active examples, if it costs at most `budget` visits; returns
-    // how many it took.
-    template <class Interrupted>
+    // how many it took. `before()` is called right before a step.
+    template <class Before, class Interrupted>
     double after_sweep(Visitor<Rows, Store>& visitor, std::span<const std::uint32_t> active,
                        Duals<T>& duals, Store& weights, const Progress& progress, double budget,
-                       Interrupted&& interrupted) {
+                       Before&& before, Interrupted&& interrupted) {
         if (!is_on_ || active.empty()) return 0;
         pace_.see(progress.passes, progress.gap);
         ++sweeps_;
@@ -50,6 +50,7 @@ public:
         if (cost * static_cast<double>(active.size()) > budget) return 0;
         sweeps_ = 0;
         pace_.restart();
+        before();
         return step_->run(visitor, active, interrupted);
     }
 

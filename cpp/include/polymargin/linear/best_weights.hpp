@@ -111,6 +111,13 @@ public:
         if (problem_.machine.zero_sum) kept_->centre();
     }
 
+    // Of weights whose objective nobody knows yet, the last ones that are worth a look.
+    void remember(const Store& weights) {
+        if (!has_room_) return;
+        recent_.emplace(weights.copy());
+        if (problem_.machine.zero_sum) recent_->centre();
+    }
+
     double primal() const { return primal_; }
 
     struct Found {
@@ -123,10 +130,13 @@ public:
         if (!has_room_) return {};
         const Store* base = &weights;
         Multiple best = best_multiple(problem_, weights, multiples(), threads_);
-        if (kept_ && primal_ < best.primal) {
-            const Multiple other = best_multiple(problem_, *kept_, multiples(), threads_);
-            if (other.primal < best.primal) best = other, base = &*kept_;
-        }
+        const auto look_at = [&](const std::optional<Store>& others) {
+            if (!others) return;
+            const Multiple other = best_multiple(problem_, *others, multiples(), threads_);
+            if (other.primal < best.primal) best = other, base = &*others;
+        };
+        if (primal_ < best.primal) look_at(kept_);
+        look_at(recent_);
         Found found{base->copy(), 0};
         found.weights.scale(T(best.scale));
         // The objective of the weights as they are returned, rounded once more.
@@ -143,7 +153,7 @@ private:
     int threads_;
     bool has_room_;
     double primal_ = std::numeric_limits<double>::infinity();
-    std::optional<Store> kept_;
+    std::optional<Store> kept_, recent_;
 };
 
 }  // namespace polymargin

@@ -148,10 +148,10 @@ private:
     }
 
     void accelerate(double gap) {
-        visits_ +=
-            acceleration_.after_sweep(sweep_.visitor(), examples_.active(), duals_, weights_,
-                                      {visits_ / n_, gap, goal_.tol * primal_}, budget_ - visits_,
-                                      [&] { return watch_.interrupted(); });
+        visits_ += acceleration_.after_sweep(
+            sweep_.visitor(), examples_.active(), duals_, weights_,
+            {visits_ / n_, gap, goal_.tol * primal_}, budget_ - visits_,
+            [&] { best_.remember(weights_); }, [&] { return watch_.interrupted(); });
     }
 
     // Looks at every example without moving it: true gap, objectives, the next active set.
@@ -183,10 +183,11 @@ private:
         return goal_.reached(certificate_);
     }
 
-    // Other weights may be a better primal point. They are what a slow fit ends with; the weights
-    // of others are exactly those of their dual variables.
+    // Other weights may be a better primal point. They are what a slow fit ends with, and one that
+    // is stopped, perhaps right after a step that was good for the dual alone; the weights of
+    // others are exactly those of their dual variables.
     void lower_primal(bool at_end) {
-        if (!goal_.by_gap() || !is_slow()) return;
+        if (!goal_.by_gap() || !(is_slow() || watch_.stopped())) return;
         auto found = best_.better_than(weights_, certificate_.primal);
         if (!found) return;
         Certificate lower = certificate_;
