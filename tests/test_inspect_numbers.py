@@ -93,7 +93,8 @@ def test_bound_of_a_kernel_machine(iris: Any, kernel: str, bias: bool) -> None:
     given = K if kernel == "precomputed" else X
     model.fit(given, y)
     K = K + bias
-    A = model.duals_.toarray()
+    A = np.zeros((len(y), 3))
+    A[model.support_] = model.dual_coef_.T
     BR = largest_difference(A.T @ K @ A) * math.sqrt(K.diagonal().max())
     check_bound(bound(model, given, y), K @ A, y, BR)
 

@@ -33,6 +33,19 @@ def plain(tmp_path: Path) -> Any:
 
 
 class TestTitles:
+    def test_bars_between_decimal_commas_are_no_title(self, tmp_path: Path) -> None:
+        rows = [f"{i},5|{i},25|{'ab'[i % 2]}" for i in range(1, 9)]
+        path = write(tmp_path, "width|height|label", *rows)
+        with pytest.raises(DataError, match=r"cells look separated by bars: say delimiter='\|'"):
+            read(path)
+        assert read(path, delimiter="|").X.kinds == {"width": "number", "height": "number"}
+
+    def test_a_title_above_semicolons(self, tmp_path: Path) -> None:
+        rows = [f"{i};{2 * i};{'ab'[i % 2]}" for i in range(1, 9)]
+        path = write(tmp_path, "Sales of 2024", "", "x;y;label", *rows)
+        with pytest.raises(DataError, match="separated by semicolons further below: take away"):
+            read(path)
+
     @pytest.mark.parametrize("title", ["Sales of 2024", "Sales of 2024,,", ",Sales,", "2024,,"])
     def test_a_title_is_refused(self, tmp_path: Path, title: str) -> None:
         path = write(tmp_path, title, "", HEADER, *ROWS)

@@ -74,12 +74,16 @@ class CsvRows:
     @property
     def only_labels(self) -> DataError:
         """That there is no column to learn from."""
-        other = fitting_delimiter(self._start.below)
-        way_out = (
-            ": give another with delimiter="
-            if other is None
-            else f", and look separated by {SHOWN_DELIMITERS[other]}: say delimiter={other!r}"
-        )
+        lines = self._start.below
+        other, later = fitting_delimiter(lines), fitting_delimiter(lines[len(lines) // 2 :])
+        way_out = ": give another with delimiter="
+        if other is not None:
+            way_out = f", and look separated by {SHOWN_DELIMITERS[other]}: say delimiter={other!r}"
+        elif later is not None:
+            way_out = (
+                f", and look separated by {SHOWN_DELIMITERS[later]} further below: take away what "
+                "stands above the names of the columns"
+            )
         return self.error(
             1,
             f"there is no column besides {self.names[0][:40]!r}; cells are taken to be "
@@ -124,6 +128,12 @@ class CsvRows:
         below = self._start.below[1:]
         widths = [sum(bool(cell.strip()) for cell in self._cut_cells(text)) for text in below]
         if self._must_look_like_one and widths and sum(map(bool, names)) == 1 < min(widths):
+            other = fitting_delimiter(self._start.below)
+            if other not in (None, self.delimiter):
+                raise self.error(
+                    line,
+                    f"cells look separated by {SHOWN_DELIMITERS[other]}: say delimiter={other!r}",
+                )
             raise self.error(
                 line,
                 f"{next(filter(None, names))[:40]!r} stands alone in its line, like a title, and "
