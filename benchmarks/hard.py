@@ -85,8 +85,9 @@ def report(content: dict[str, Any]) -> str:
         "",
     ]
     for group in dict.fromkeys(key.rsplit("/", 2)[0] for key in cells):
+        rows = [(key, cell) for key, cell in cells.items() if key.startswith(f"{group}/")]
         lines += [f"## {group.replace('/', ', ')}", "", _table_of(group, cells), ""]
-    lines += [note(content, ((key.partition("/")[0], cell) for key, cell in cells.items())), ""]
+        lines += [note(content, rows), ""]
     return "\n".join(lines)
 
 

@@ -83,8 +83,8 @@ def report(content: dict[str, Any]) -> str:
         "",
     ]
     for name in dict.fromkeys(key.partition("/")[0] for key in cells):
-        lines += [f"## {name}", "", _table_of(name, cells), ""]
-    lines += [note(content, ((key.partition("/")[0], cell) for key, cell in cells.items())), ""]
+        rows = [(key, cell) for key, cell in cells.items() if key.startswith(f"{name}/")]
+        lines += [f"## {name}", "", _table_of(name, cells), "", note(content, rows), ""]
     return "\n".join(lines)
 
 
