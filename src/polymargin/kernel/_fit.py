@@ -34,7 +34,6 @@ from polymargin.kernel._processor import Processor
 from polymargin.kernel._scores import wide_scores
 from polymargin.kernel._second_order import SecondOrderLoop, has_room
 from polymargin.kernel._working_sets import WorkingSets
-from polymargin.second_order import Variables
 from polymargin.solvers import AutomaticBlocks, Blocks, Decomposition, SecondOrder
 
 if TYPE_CHECKING:
@@ -257,10 +256,6 @@ def _make_working_sets(
     shape = (len(problem), problem.n_classes)
     precision = float(np.finfo(problem.points.dtype).eps)
     is_positive, is_warm = problem.kernel.is_positive, warm is not None
-
-    def variables() -> Variables:
-        return Variables(problem.machine, problem.labels, problem.upper, problem.n_classes)
-
     return WorkingSets(
-        examples, goal, options, shape, is_positive, precision, is_warm, progress, variables
+        examples, goal, options, shape, is_positive, precision, is_warm, progress, problem.variables
     )

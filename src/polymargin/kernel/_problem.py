@@ -3,6 +3,8 @@
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from polymargin.second_order import Variables
+
 if TYPE_CHECKING:
     from typing import Self
 
@@ -26,6 +28,10 @@ class KernelProblem:
 
     def __len__(self) -> int:
         return len(self.points)
+
+    def variables(self) -> Variables:
+        """What its dual variables mean."""
+        return Variables(self.machine, self.labels, self.upper, self.n_classes)
 
     def part(self, examples: "NDArray[Any]") -> "Self":
         """Some of the examples alone."""

@@ -15,7 +15,6 @@ from polymargin.second_order import (
     MOST_VARIABLES,
     Finish,
     KernelSpace,
-    Variables,
     finish,
     first_sigma,
     guess_cost,
@@ -113,7 +112,7 @@ class SecondOrderLoop:
         keeper: "ProblemKeeper | None",
     ) -> None:
         """Take the steps; then working sets start from the best dual variables."""
-        variables, before = self._variables(), self._loop.progress
+        variables, before = self._problem.variables(), self._loop.progress
         max_free = self._options.max_free
         beta = to_array(self._loop.duals())
         begin, n = time.perf_counter(), len(beta)
@@ -156,10 +155,6 @@ class SecondOrderLoop:
     def _space_of_this_size(self) -> KernelSpace:
         n = len(self._problem)
         return KernelSpace(np.broadcast_to(np.float64(0), (n, n)))
-
-    def _variables(self) -> Variables:
-        problem = self._problem
-        return Variables(problem.machine, problem.labels, problem.upper, problem.n_classes)
 
     def _as_duals(self, beta: "np.ndarray") -> "Duals":
         return to_duals(beta, self._problem.points.dtype)
