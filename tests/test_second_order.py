@@ -8,6 +8,7 @@ from conftest import MACHINES, fit_linear, load_data
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import make_classification
+from sklearn.metrics.pairwise import rbf_kernel
 
 from polymargin import KernelSVM, LinearSVM, core
 from polymargin._machines import find_machine
@@ -113,6 +114,44 @@ def test_rows_and_their_gram_matrix_give_one_optimum(machine: str, seed: int) ->
     assert kernel.converged
     assert linear.highest.dual == pytest.approx(kernel.highest.dual, rel=1e-7)
     assert is_feasible(linear.highest.beta, variables)
+
+
+@pytest.mark.parametrize("steps", [0, 1, 2, 5])
+def test_the_best_weights_have_the_objective_that_is_told(
+    machine: str, steps: int, seed: int
+) -> None:
+    """Also on the way, where they are seldom those of feasible dual variables."""
+    variables = random_variables(machine, seed, C=1e3)
+    rows = np.random.default_rng(seed).normal(size=(N, D))
+    space, start = KernelSpace(rows @ rows.T), np.zeros(variables.shape)
+    reached = finish(space, variables, start, 1.0, 1e-8, 1e12, lambda found: found.n_steps >= steps)
+    lowest = reached.lowest
+    assert lowest.beta is not None
+    np.testing.assert_allclose(variables.alphas(lowest.beta), lowest.weights, atol=1e-6)
+    scores = space.scores(lowest.weights)
+    norm = space.inner(lowest.weights, lowest.weights, scores) / 2
+    primal = norm + variables.loss(variables.margins(scores))
+    assert lowest.primal == pytest.approx(primal, rel=1e-6)
+    assert lowest.primal <= reached.highest.primal
+
+
+@pytest.mark.parametrize("kernel", [False, True])
+def test_models_at_large_C_have_the_objective_that_is_told(
+    machine: str, kernel: bool, hard: tuple[Any, Any]
+) -> None:
+    X, y = hard
+    C = 1e4
+    if kernel:
+        model: Any = KernelSVM(machine, C=C, gamma=0.1, random_state=0).fit(X, y)
+        gram = rbf_kernel(X[model.support_], gamma=0.1)
+        norm = float(np.sum(model.dual_coef_ * (model.dual_coef_ @ gram)))
+    else:
+        model = LinearSVM(machine, C=C, random_state=0).fit(X, y)
+        norm = float(np.sum(model.coef_**2) + np.sum(model.intercept_**2))
+    labels = np.searchsorted(model.classes_, y).astype(np.int32)
+    variables = Variables(find_machine(machine), labels, np.full(len(y), C), len(model.classes_))
+    loss = variables.loss(variables.margins(model.class_scores(X)))
+    assert model.primal_objective_ == pytest.approx(norm / 2 + loss, rel=1e-6)
 
 
 def test_duals_go_into_the_core_and_back(seed: int) -> None:

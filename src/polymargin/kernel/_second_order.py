@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +16,7 @@ from polymargin.second_order import (
     MOST_VARIABLES,
     Finish,
     KernelSpace,
+    aim_below,
     finish,
     first_sigma,
     guess_cost,
@@ -136,13 +138,15 @@ class SecondOrderLoop:
         duals, reached = self._loop.duals(), None
         after = replace(before, seconds=behind)
         if math.isfinite(budget):  # else there are too many free variables
-            sigma, tol = first_sigma(beta, variables), self._goal.tol
+            sigma = first_sigma(beta, variables)
+            tol = aim_below(self._goal.tol, self._problem.points.dtype)
             with blas_threads(self._n_threads):
                 space = KernelSpace(self._gram())
                 reached = finish(space, variables, beta, sigma, tol, budget, watch, max_free)
             lowest, highest = reached.lowest, reached.highest
             after.keep(before.primal, self._loop.duals)
-            after.keep(lowest.primal, lambda: self._as_duals(lowest.beta))
+            if lowest.beta is not None:
+                after.keep(lowest.primal, partial(self._as_duals, lowest.beta))
             if highest.dual > before.dual:
                 duals = self._as_duals(highest.beta)
                 after.primal, after.dual = highest.primal, highest.dual

@@ -95,7 +95,7 @@ def to_array(duals: "Duals") -> "Floats":
 
 def to_duals(beta: "Floats", dtype: "np.dtype[Any]") -> "Duals":
     """An (n, k) array as dual variables of the core."""
-    examples, classes = np.nonzero(beta > 0)
+    examples, classes = np.nonzero(beta)
     indptr = np.searchsorted(examples, np.arange(len(beta) + 1)).astype(np.int64)
     values = beta[examples, classes].astype(dtype)
     duals = core.Duals.__new__(core.Duals)
