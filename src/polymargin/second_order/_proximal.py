@@ -88,12 +88,14 @@ def finish(
     budget: float,
     watch: Callable[[Finish], bool] = lambda _: False,
     max_free: int = 4000,
+    ahead: "Floats | None" = None,
 ) -> Finish:
     """From a feasible start until the relative gap is below `tol`.
 
-    At most `budget` operations, and no matrix of more than `max_free` rows.
+    At most `budget` operations, and no matrix of more than `max_free` rows. The first weights are
+    those of `ahead` where they are better than those of the start.
     """
-    steps = _Proximal(space, variables, start, sigma, tol, budget, watch, max_free)
+    steps = _Proximal(space, variables, start, sigma, tol, budget, watch, max_free, ahead)
     try:
         steps.run()
     except KeyboardInterrupt as interrupt:
@@ -124,6 +126,7 @@ class _Proximal:
         budget: float,
         watch: Callable[[Finish], bool],
         max_free: int,
+        ahead: "Floats | None",
     ) -> None:
         self._space, self._variables = space, variables
         self._projection = make_projection(variables)
@@ -132,11 +135,12 @@ class _Proximal:
         self._center, self._sigma = start, sigma
         self._is_solved = False  # the last stage
         self._largest = _LARGEST * float(np.max(variables.upper))
-        self._weights = space.weights(variables.alphas(start))
+        weights = space.weights(variables.alphas(start))
+        first = self._point(start, weights, space.scores(weights))
+        self.reached = Finish(Weights(weights, first.primal, start), first)
+        self._beta: Floats | None = start if ahead is None else ahead  # W = A^T beta
+        self._weights = space.weights(variables.alphas(self._beta))
         self._scores = space.scores(self._weights)
-        self._beta: Floats | None = start  # W = A^T beta
-        first = self._point(start, self._weights, self._scores)
-        self.reached = Finish(Weights(self._weights, first.primal, start), first)
 
     def run(self) -> None:
         reached, stalled, gap, dual = self.reached, 0, np.inf, 0.0
