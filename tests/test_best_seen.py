@@ -14,8 +14,7 @@ from polymargin import KernelSVM, LinearSVM
 from polymargin._machines import find_machine
 from polymargin.datasets import load_letter
 from polymargin.fit import Check, Handover
-from polymargin.kernel._multiple import best_multiple
-from polymargin.second_order import Variables
+from polymargin.second_order import Variables, best_multiple
 
 
 @pytest.fixture(scope="module")

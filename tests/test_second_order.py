@@ -8,6 +8,7 @@ from conftest import MACHINES, fit_linear, load_data
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import make_classification
+from sklearn.metrics.pairwise import rbf_kernel
 
 from polymargin import KernelSVM, LinearSVM, core
 from polymargin._machines import find_machine
@@ -18,10 +19,12 @@ from polymargin.second_order import (
     Variables,
     finish,
     predict_cost,
+    split,
     to_array,
     to_duals,
 )
 from polymargin.second_order._projection import make_projection
+from polymargin.second_order._splitting import _Quadratic
 from polymargin.second_order._step import find_direction
 from polymargin.solvers import SecondOrder
 
@@ -113,6 +116,101 @@ def test_rows_and_their_gram_matrix_give_one_optimum(machine: str, seed: int) ->
     assert kernel.converged
     assert linear.highest.dual == pytest.approx(kernel.highest.dual, rel=1e-7)
     assert is_feasible(linear.highest.beta, variables)
+
+
+@pytest.mark.parametrize("steps", [0, 1, 2, 5])
+def test_the_best_weights_have_the_objective_that_is_told(
+    machine: str, steps: int, seed: int
+) -> None:
+    """Also on the way, where they are seldom those of feasible dual variables."""
+    variables = random_variables(machine, seed, C=1e3)
+    rows = np.random.default_rng(seed).normal(size=(N, D))
+    space, start = KernelSpace(rows @ rows.T), np.zeros(variables.shape)
+    reached = finish(space, variables, start, 1.0, 1e-8, 1e12, lambda found: found.n_steps >= steps)
+    lowest = reached.lowest
+    assert lowest.beta is not None
+    np.testing.assert_allclose(variables.alphas(lowest.beta), lowest.weights, atol=1e-6)
+    scores = space.scores(lowest.weights)
+    norm = space.inner(lowest.weights, lowest.weights, scores) / 2
+    primal = norm + variables.loss(variables.margins(scores))
+    assert lowest.primal == pytest.approx(primal, rel=1e-6)
+    assert lowest.primal <= reached.highest.primal
+
+
+ABSOLUTE = [name for name in MACHINES if not find_machine(name).relative]
+
+
+@pytest.mark.parametrize("name", ABSOLUTE)
+def test_one_inverse_solves_for_all_variables(name: str, seed: int) -> None:
+    variables, rho = random_variables(name, seed), 0.3
+    random = np.random.default_rng(seed)
+    rows = random.normal(size=(N, D))
+    kernel = rows @ rows.T
+    solution = _Quadratic(kernel, variables, rho)(values := random.normal(size=variables.shape))
+    back = variables.margins(kernel @ variables.alphas(solution)) + rho * solution
+    np.testing.assert_allclose(back, values, atol=2e-3)  # it works in single precision
+
+
+@pytest.mark.parametrize("name", ABSOLUTE)
+def test_a_split_comes_near_the_optimum(name: str, seed: int) -> None:
+    variables = random_variables(name, seed, C=10.0)
+    rows = np.random.default_rng(seed).normal(size=(N, 20))
+    space, looks = KernelSpace(rows @ rows.T), []
+    start = split(space, variables, max_free=N * K, look=lambda: looks.append(1))
+    assert start is not None
+    assert looks
+    assert is_feasible(start.center, variables)
+    zero = np.zeros(variables.shape)
+    cold = finish(space, variables, zero, 1.0, 1e-6, 1e12)
+    warm = finish(space, variables, start.center, start.sigma, 1e-6, 1e12, ahead=start.beta)
+    assert warm.converged
+    assert warm.highest.dual == pytest.approx(cold.highest.dual, rel=1e-5)
+    assert warm.n_steps < cold.n_steps
+
+
+def test_a_split_gives_up_where_too_many_variables_stay_free(seed: int) -> None:
+    variables = random_variables("llw", seed, C=10.0)
+    rows = np.random.default_rng(seed).normal(size=(N, 20))
+    assert split(KernelSpace(rows @ rows.T), variables, 0, lambda: None) is None
+
+
+@pytest.mark.parametrize("name", ABSOLUTE)
+def test_kernel_fits_with_too_many_free_variables_are_split(
+    name: str, hard: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y = hard[0] / hard[0].std(axis=0), hard[1]
+    model = KernelSVM(name, C=1e4, gamma=0.1, random_state=0)
+    plain = model.fit(X, y).dual_objective_
+    made = []
+
+    def split_and_note(*args: Any) -> Any:
+        made.append(split(*args))
+        return made[-1]
+
+    monkeypatch.setattr("polymargin.kernel._second_order.split", split_and_note)
+    model.set_params(solver=SecondOrder(max_free=100)).fit(X, y)
+    assert model.converged_
+    assert model.dual_objective_ == pytest.approx(plain, rel=2e-3)
+    assert made or name == "mmr"  # which has one variable for an example
+
+
+@pytest.mark.parametrize("kernel", [False, True])
+def test_models_at_large_C_have_the_objective_that_is_told(
+    machine: str, kernel: bool, hard: tuple[Any, Any]
+) -> None:
+    X, y = hard
+    C = 1e4
+    if kernel:
+        model: Any = KernelSVM(machine, C=C, gamma=0.1, random_state=0).fit(X, y)
+        gram = rbf_kernel(X[model.support_], gamma=0.1)
+        norm = float(np.sum(model.dual_coef_ * (model.dual_coef_ @ gram)))
+    else:
+        model = LinearSVM(machine, C=C, random_state=0).fit(X, y)
+        norm = float(np.sum(model.coef_**2) + np.sum(model.intercept_**2))
+    labels = np.searchsorted(model.classes_, y).astype(np.int32)
+    variables = Variables(find_machine(machine), labels, np.full(len(y), C), len(model.classes_))
+    loss = variables.loss(variables.margins(model.class_scores(X)))
+    assert model.primal_objective_ == pytest.approx(norm / 2 + loss, rel=1e-6)
 
 
 def test_duals_go_into_the_core_and_back(seed: int) -> None:
@@ -243,7 +341,7 @@ def test_an_interrupted_fit_keeps_what_the_steps_reached(
     X, y = hard
     steps: list[int] = []
 
-    def finish_and_interrupt(*arguments: Any) -> Any:
+    def finish_and_interrupt(*arguments: Any, **options: Any) -> Any:
         *others, watch, max_free = arguments
 
         def interrupted(reached: Any) -> bool:
@@ -252,7 +350,7 @@ def test_an_interrupted_fit_keeps_what_the_steps_reached(
                 raise KeyboardInterrupt
             return bool(watch(reached))
 
-        return finish(*others, interrupted, max_free)
+        return finish(*others, interrupted, max_free, **options)
 
     place = "fit" if estimator is LinearSVM else "kernel"
     monkeypatch.setattr(f"polymargin.{place}._second_order.finish", finish_and_interrupt)

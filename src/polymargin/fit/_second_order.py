@@ -2,7 +2,7 @@
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from polymargin.second_order import (
     Finish,
     RowSpace,
     Variables,
+    aim_below,
     finish,
     first_sigma,
     guess_cost,
@@ -132,7 +133,7 @@ class SecondOrderSteps:
                 variables,
                 beta,
                 sigma,
-                self.options.tol,
+                aim_below(self.options.tol, self.problem.rows.dtype),
                 budget,
                 watch,
                 self.solver.max_free,
@@ -142,6 +143,24 @@ class SecondOrderSteps:
             past.epochs + reached.n_steps,
             np.concatenate([past.history, np.array(records, RECORD)]),
         )
+
+    def certified(self, descent: Descent, reached: Finish, past: Past) -> LinearOutcome:
+        """Both ends of what the steps reached, in the precision of the rows."""
+        dtype = self.problem.rows.dtype
+        highest = descent.certify(to_duals(reached.highest.beta, dtype), past)
+        weights = reached.lowest.weights.astype(dtype)
+        n_features = self.problem.rows.n_features
+        lowest = replace(
+            highest,
+            coef=np.ascontiguousarray(weights[:n_features].T),
+            intercept=weights[n_features:].sum(axis=0),  # one row or none
+            primal_objective=self._primal(weights.astype(np.float64)),
+        )
+        return highest.with_best_of(lowest, self.options.tol)
+
+    def _primal(self, weights: Any) -> float:
+        margins = self.variables.margins(self.space.scores(weights))
+        return float(np.vdot(weights, weights)) / 2 + self.variables.loss(margins)
 
     def _first_sigma(self) -> float:
         """For a start from zero: a step of the dual variables that rows of this length call for."""
@@ -169,7 +188,7 @@ def alternate(
         start, gap = before.duals, before.dual_gap
         past = Past.of(before.history)
     reached, past = second.run(start, gap, past)
-    outcome = _certified(descent, reached, past)
+    outcome = second.certified(descent, reached, past)
     if before is not None:
         outcome = outcome.with_best_of(before, descent.options.tol)
     if outcome.converged or reached.exception or second.monitor.stopped:
@@ -177,12 +196,3 @@ def alternate(
         return outcome
     last = descent.run(outcome.duals, Past.of(outcome.history))
     return last if last.converged else last.with_best_of(outcome, descent.options.tol)
-
-
-def _certified(descent: Descent, reached: Finish, past: Past) -> LinearOutcome:
-    """Both ends of what the steps reached, in the precision of the rows."""
-    lowest, highest = (
-        descent.certify(to_duals(end.beta, descent.problem.rows.dtype), past)
-        for end in (reached.lowest, reached.highest)
-    )
-    return lowest.with_best_of(highest, descent.options.tol)

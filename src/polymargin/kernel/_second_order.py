@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,10 +16,15 @@ from polymargin.second_order import (
     MOST_VARIABLES,
     Finish,
     KernelSpace,
+    Start,
+    Variables,
+    aim_below,
+    can_split,
     finish,
     first_sigma,
     guess_cost,
     predict_cost,
+    split,
     to_array,
     to_duals,
 )
@@ -32,6 +38,7 @@ if TYPE_CHECKING:
 _PASS = 0.5  # operations of a pass for each pair of examples and class
 _FREE = 0.25  # share of the examples that is guessed to have a free variable
 _TRIES = 4.0  # times its predicted cost that the finish may take
+_AT_FIRST = 1.5  # times as many variables may be free in the first steps after a split
 _WARM_UP = 50  # passes of working sets before second-order steps that are asked for
 
 Maker = Callable[["Duals | None", FitProgress], "WorkingSets"]
@@ -59,6 +66,7 @@ class SecondOrderLoop:
         self._problem, self._goal, self._options = problem, goal, options
         self._make, self._n_threads, self._is_forced = make, n_threads, is_forced
         self._loop = make(warm, FitProgress())
+        self._has_split = False
 
     @property
     def progress(self) -> FitProgress:
@@ -113,44 +121,80 @@ class SecondOrderLoop:
     ) -> None:
         """Take the steps; then working sets start from the best dual variables."""
         variables, before = self._problem.variables(), self._loop.progress
-        max_free = self._options.max_free
-        beta = to_array(self._loop.duals())
-        begin, n = time.perf_counter(), len(beta)
+        duals = self._loop.duals()
         behind = before.history[-1].seconds
-        history = before.history
-
-        def watch(reached: Finish) -> bool:
-            history.append(
-                Check(
-                    before.visits / n + reached.n_steps,
-                    behind + time.perf_counter() - begin,
-                    reached.lowest.primal, reached.highest.dual, reached.gap, np.nan, n,
-                )
-            )  # fmt: skip
-            if keeper is not None and keeper.is_due():
-                keeper.keep(self._as_duals(reached.highest.beta), np.array(history, RECORD))
-            interrupts.raise_pending()
-            return on_check(history[-1]) or history[-1].epoch >= self._goal.max_iter
-
-        budget = _TRIES * predict_cost(self._space_of_this_size(), variables, beta, max_free)
-        duals, reached = self._loop.duals(), None
         after = replace(before, seconds=behind)
-        if math.isfinite(budget):  # else there are too many free variables
-            sigma, tol = first_sigma(beta, variables), self._goal.tol
-            with blas_threads(self._n_threads):
-                space = KernelSpace(self._gram())
-                reached = finish(space, variables, beta, sigma, tol, budget, watch, max_free)
-            lowest, highest = reached.lowest, reached.highest
-            after.keep(before.primal, self._loop.duals)
-            after.keep(lowest.primal, lambda: self._as_duals(lowest.beta))
-            if highest.dual > before.dual:
-                duals = self._as_duals(highest.beta)
-                after.primal, after.dual = highest.primal, highest.dual
-            after.visits += reached.n_steps * n
-            after.seconds += time.perf_counter() - begin
+        begin, n = time.perf_counter(), len(self._problem)
+        with blas_threads(self._n_threads):
+            start = self._start(variables, to_array(duals), interrupts)
+            if start is None:
+                self._loop = self._make(duals, after)
+                return
+            passed = before.visits / n + start.n_iterations
+            history = before.history
+
+            def watch(reached: Finish) -> bool:
+                history.append(
+                    Check(
+                        passed + reached.n_steps,
+                        behind + time.perf_counter() - begin,
+                        reached.lowest.primal, reached.highest.dual, reached.gap, np.nan, n,
+                    )
+                )  # fmt: skip
+                if keeper is not None and keeper.is_due():
+                    keeper.keep(self._as_duals(reached.highest.beta), np.array(history, RECORD))
+                interrupts.raise_pending()
+                return on_check(history[-1]) or history[-1].epoch >= self._goal.max_iter
+
+            max_free = self._options.max_free
+            if start.n_iterations > 0:
+                max_free = int(_AT_FIRST * max_free)
+            size = self._space_of_this_size()
+            reached = finish(
+                self._space(),
+                variables,
+                start.center,
+                start.sigma,
+                aim_below(self._goal.tol, self._problem.points.dtype),
+                _TRIES * predict_cost(size, variables, start.center, max_free),
+                watch,
+                max_free,
+                ahead=start.beta,
+            )
+        lowest, highest = reached.lowest, reached.highest
+        after.keep(before.primal, self._loop.duals)
+        if lowest.beta is not None:
+            after.keep(lowest.primal, partial(self._as_duals, lowest.beta))
+        if highest.dual > before.dual:
+            duals = self._as_duals(highest.beta)
+            after.primal, after.dual = highest.primal, highest.dual
+        after.visits += (start.n_iterations + reached.n_steps) * n
+        after.seconds += time.perf_counter() - begin
         self._loop = self._make(duals, after)
-        if reached is not None and reached.exception is not None:
+        if reached.exception is not None:
             raise reached.exception
+
+    def _start(
+        self, variables: Variables, beta: "np.ndarray", interrupts: Interrupts
+    ) -> Start | None:
+        """These dual variables; others, where too many of them are free; None where all have."""
+        max_free = self._options.max_free
+        cost = predict_cost(self._space_of_this_size(), variables, beta, max_free)
+        if math.isfinite(cost):
+            return Start(beta, beta, first_sigma(beta, variables), 0)
+        passes = self._goal.max_iter - self._loop.progress.visits // len(beta)
+        if self._has_split or not can_split(variables, passes):
+            return None
+        self._has_split = True  # it would find the same again
+        return split(self._space(), variables, max_free, interrupts.raise_pending)
+
+    def _space(self) -> KernelSpace:
+        """The whole kernel matrix, in double."""
+        problem = self._problem
+        values = np.empty((len(problem), len(problem)), problem.points.dtype)
+        problem.kernel.evaluate(problem.points, problem.points, values, self._n_threads)
+        np.fill_diagonal(values, problem.diagonal)
+        return KernelSpace(values.astype(np.float64, copy=False))
 
     def _space_of_this_size(self) -> KernelSpace:
         n = len(self._problem)
@@ -158,10 +202,3 @@ class SecondOrderLoop:
 
     def _as_duals(self, beta: "np.ndarray") -> "Duals":
         return to_duals(beta, self._problem.points.dtype)
-
-    def _gram(self) -> "np.ndarray":
-        problem = self._problem
-        values = np.empty((len(problem), len(problem)), problem.points.dtype)
-        problem.kernel.evaluate(problem.points, problem.points, values, self._n_threads)
-        np.fill_diagonal(values, problem.diagonal)
-        return values.astype(np.float64, copy=False)

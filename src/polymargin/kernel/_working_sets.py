@@ -15,8 +15,8 @@ import numpy as np
 
 from polymargin.fit import RECORD, Check, Interrupts, scale_duals
 from polymargin.kernel._goal import FitProgress, Goal
-from polymargin.kernel._multiple import best_multiple
 from polymargin.kernel._round import Rest, Selection
+from polymargin.second_order import best_multiple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

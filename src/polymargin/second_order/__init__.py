@@ -1,8 +1,10 @@
 """Second-order steps on the dual problem of any machine, for linear and for kernel machines."""
 
 from polymargin.second_order._cost import MOST_VARIABLES, count_free, guess_cost, predict_cost
-from polymargin.second_order._proximal import Finish, finish, first_sigma
+from polymargin.second_order._multiple import best_multiple
+from polymargin.second_order._proximal import Finish, aim_below, finish, first_sigma
 from polymargin.second_order._space import KernelSpace, RowSpace, Space
+from polymargin.second_order._splitting import Start, can_split, split
 from polymargin.second_order._variables import Variables, to_array, to_duals
 
 __all__ = [
@@ -11,12 +13,17 @@ __all__ = [
     "KernelSpace",
     "RowSpace",
     "Space",
+    "Start",
     "Variables",
+    "aim_below",
+    "best_multiple",
+    "can_split",
     "count_free",
     "finish",
     "first_sigma",
     "guess_cost",
     "predict_cost",
+    "split",
     "to_array",
     "to_duals",
 ]

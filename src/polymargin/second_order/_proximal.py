@@ -11,19 +11,22 @@ larger sigma, or with a smaller one where Newton's method took too many steps. A
 |g|^2 / 2 is a fraction of its proximal term.
 
 Whatever happens on the way, each beta(W) is feasible, and its own W and objectives are computed:
-what is returned is the one with the lowest primal and the one with the highest dual objective.
+what is returned is the one with the highest dual objective and the weights with the lowest primal
+one. These may be W itself or a multiple of it: sigma enlarges what W lacks in beta(W), which is
+good for the primal objective only at the end of a stage.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from polymargin import core
+from polymargin.second_order._multiple import best_multiple
 from polymargin.second_order._projection import make_projection
 from polymargin.second_order._space import Space
-from polymargin.second_order._step import find_direction, step_cost
+from polymargin.second_order._step import Direction, find_direction, step_cost
 from polymargin.second_order._variables import Variables
 
 if TYPE_CHECKING:
@@ -33,7 +36,8 @@ if TYPE_CHECKING:
 
 _GROWTH = 4.0  # of sigma from stage to stage
 _LARGEST = 1e5  # sigma, in units of C
-_AIM = 0.5  # part of the tolerance: the core, which has the last word, rounds in other places
+# Part of the tolerance: the core, which has the last word, rounds in other places.
+_AIM = {4: 0.5, 8: 0.95}  # by the bytes of a number
 _INEXACT = 0.2  # part of the proximal term at which a stage ends
 _NEWTON_STEPS = 30  # of a stage
 _STALLED = 8  # stages in which the gap does not fall by a tenth
@@ -49,11 +53,20 @@ class Point:
     dual: float
 
 
+@dataclass(frozen=True)
+class Weights:
+    """Any W with its primal objective."""
+
+    weights: "Floats"
+    primal: float
+    beta: "Floats | None"  # W = A^T beta, seldom feasible; None where it is not known
+
+
 @dataclass
 class Finish:
     """What was reached, and at what cost."""
 
-    lowest: Point  # primal objective
+    lowest: Weights  # primal objective
     highest: Point  # dual objective
     n_steps: int = 0
     operations: float = 0.0
@@ -75,17 +88,24 @@ def finish(
     budget: float,
     watch: Callable[[Finish], bool] = lambda _: False,
     max_free: int = 4000,
+    ahead: "Floats | None" = None,
 ) -> Finish:
-    """From a feasible start until the relative gap is well below `tol`.
+    """From a feasible start until the relative gap is below `tol`.
 
-    At most `budget` operations, and no matrix of more than `max_free` rows.
+    At most `budget` operations, and no matrix of more than `max_free` rows. The first weights are
+    those of `ahead` where they are better than those of the start.
     """
-    steps = _Proximal(space, variables, start, sigma, tol, budget, watch, max_free)
+    steps = _Proximal(space, variables, start, sigma, tol, budget, watch, max_free, ahead)
     try:
         steps.run()
     except KeyboardInterrupt as interrupt:
         steps.reached.exception = interrupt
     return steps.reached
+
+
+def aim_below(tol: float, dtype: "np.dtype[Any]") -> float:
+    """The gap to reach in double for one of at most `tol` in this precision."""
+    return _AIM[dtype.itemsize] * tol
 
 
 def first_sigma(beta: "Floats", variables: Variables) -> float:
@@ -106,18 +126,21 @@ class _Proximal:
         budget: float,
         watch: Callable[[Finish], bool],
         max_free: int,
+        ahead: "Floats | None",
     ) -> None:
         self._space, self._variables = space, variables
         self._projection = make_projection(variables)
-        self._aim, self._budget, self._watch = _AIM * tol, budget, watch
+        self._tol, self._budget, self._watch = tol, budget, watch
         self._max_free = max_free
         self._center, self._sigma = start, sigma
         self._is_solved = False  # the last stage
         self._largest = _LARGEST * float(np.max(variables.upper))
-        self._weights = space.weights(variables.alphas(start))
+        weights = space.weights(variables.alphas(start))
+        first = self._point(start, weights, space.scores(weights))
+        self.reached = Finish(Weights(weights, first.primal, start), first)
+        self._beta: Floats | None = start if ahead is None else ahead  # W = A^T beta
+        self._weights = space.weights(variables.alphas(self._beta))
         self._scores = space.scores(self._weights)
-        first = self._point(start, self._weights, self._scores)
-        self.reached = Finish(first, first)
 
     def run(self) -> None:
         reached, stalled, gap, dual = self.reached, 0, np.inf, 0.0
@@ -140,7 +163,9 @@ class _Proximal:
             weights = space.weights(variables.alphas(at.beta))
             scores = space.scores(weights)
             self._consider(at.beta, weights, scores)
-            if reached.gap <= self._aim:
+            if reached.gap > self._tol:
+                self._consider_weights()
+            if reached.gap <= self._tol:
                 reached.converged = True
                 return True
             residual, residual_scores = self._weights - weights, self._scores - scores
@@ -161,7 +186,7 @@ class _Proximal:
             reached.n_steps += 1
             if direction.beta is not None:
                 self._try(self._projection.nearest(direction.beta))
-            if not self._move(direction.weights, residual):
+            if not self._move(direction, residual):
                 self._is_solved = True  # as well as rounding lets it be
                 break
         self._center = at.beta
@@ -172,27 +197,32 @@ class _Proximal:
         gradient = self._variables.targets - self._variables.margins(scores)
         return self._center + self._sigma * gradient
 
-    def _move(self, direction: "Floats", residual: "Floats") -> bool:
+    def _move(self, direction: Direction, residual: "Floats") -> bool:
         """To about the lowest phi along the direction, at most its whole length.
 
         The slope of phi is continuous and never falls, so that regula falsi finds where it is
         small; how far that is spans many orders of magnitude.
         """
-        moved = self._space.scores(direction)
+        change = direction.weights
+        moved = self._space.scores(change)
         turned = self._variables.margins(moved)
-        along = self._space.inner(self._weights, direction, moved)
-        norm = self._space.inner(direction, direction, moved)
+        along = self._space.inner(self._weights, change, moved)
+        norm = self._space.inner(change, change, moved)
 
         def slope(length: float) -> float:
             beta = self._projection.nearest(self._values(self._scores + length * moved))
             return along + length * norm - float(np.vdot(turned, beta))
 
-        start = self._space.inner(residual, direction, moved)
+        start = self._space.inner(residual, change, moved)
         if start >= 0:
             return False
         length = _flat_place(slope, start)
-        self._weights = self._weights + length * direction
+        self._weights = self._weights + length * change
         self._scores = self._scores + length * moved
+        if self._beta is None or direction.beta is None:
+            self._beta = None
+        else:
+            self._beta = self._beta + length * (direction.beta - self._beta)
         return length > 0
 
     def _try(self, beta: "Floats") -> None:
@@ -202,9 +232,18 @@ class _Proximal:
     def _consider(self, beta: "Floats", weights: "Floats", scores: "Floats") -> None:
         point = self._point(beta, weights, scores)
         if point.primal < self.reached.lowest.primal:
-            self.reached.lowest = point
+            self.reached.lowest = Weights(weights, point.primal, beta)
         if point.dual > self.reached.highest.dual:
             self.reached.highest = point
+
+    def _consider_weights(self) -> None:
+        """W itself, and longer ones."""
+        norm = self._space.inner(self._weights, self._weights, self._scores) / 2
+        loss = self._variables.loss(self._variables.margins(self._scores))
+        scale, primal = best_multiple(self._variables, self._scores, norm + loss)
+        if primal < self.reached.lowest.primal:
+            beta = None if self._beta is None else scale * self._beta
+            self.reached.lowest = Weights(scale * self._weights, primal, beta)
 
     def _point(self, beta: "Floats", weights: "Floats", scores: "Floats") -> Point:
         norm = self._space.inner(weights, weights, scores) / 2

@@ -41,7 +41,7 @@ class Variables:
         self.is_own[self.examples, labels] = True
         self.is_there = np.where(self.is_own, machine.has_own, machine.has_others)
         self.targets = self.is_there * np.where(self.is_own, machine.own_margin(n_classes), 1.0)
-        self._sign = np.where(self.is_own, 1.0, -1.0)
+        self.sign = np.where(self.is_own, 1.0, -1.0)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -53,14 +53,14 @@ class Variables:
             alphas = -beta
             alphas[self.examples, self.labels] = beta.sum(axis=1)
         else:
-            alphas = self._sign * beta
+            alphas = self.sign * beta
         return self._centred(alphas)
 
     def margins(self, scores: "Floats") -> "Floats":
         if self.machine.relative:
             own = scores[self.examples, self.labels]
             return own[:, None] - scores
-        return self._sign * self._centred(scores)
+        return self.sign * self._centred(scores)
 
     def loss(self, margins: "Floats") -> float:
         """sum_i C_i times the sum or the maximum of the hinges."""
@@ -95,7 +95,7 @@ def to_array(duals: "Duals") -> "Floats":
 
 def to_duals(beta: "Floats", dtype: "np.dtype[Any]") -> "Duals":
     """An (n, k) array as dual variables of the core."""
-    examples, classes = np.nonzero(beta > 0)
+    examples, classes = np.nonzero(beta)
     indptr = np.searchsorted(examples, np.arange(len(beta) + 1)).astype(np.int64)
     values = beta[examples, classes].astype(dtype)
     duals = core.Duals.__new__(core.Duals)
