@@ -64,15 +64,15 @@ def row(key: str, record: dict[str, Any]) -> list[str]:
         f"{before / record['n_test']:.2%}",
         f"{after / record['n_test']:.2%}",
         f"{record['changed']} of {record['n_test']:,}",
-        f"{whole / 1e6:.2f}",
-        f"{half / 1e6:.2f}",
+        f"{whole / 1e3:,.0f}",
+        f"{half / 1e3:,.0f}",
     ]
 
 
 def report(content: dict[str, Any]) -> str:
     """The stored figures as a page."""
     records = content["records"]
-    columns = ["", "machine", "error", "rounded", "labels that differ", "MB", "rounded"]
+    columns = ["", "machine", "error", "rounded", "labels that differ", "kB", "rounded"]
     return "\n".join(
         [
             "# Weights in half precision",
