@@ -184,6 +184,7 @@ def test_sections(tmp_path: Path) -> None:
     assert f"{model.score(iris.data, iris.target):.2%}" in page
 
 
+@pytest.mark.filterwarnings("ignore:The fit stopped after")
 def test_other_rows_give_f1_and_with_many_classes_the_best_five(tmp_path: Path) -> None:
     X, y = load_digits(return_X_y=True)
     y_test = y[1::2].copy()

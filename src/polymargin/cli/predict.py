@@ -65,7 +65,7 @@ def predict(
     jobs: o.JobsOption = 1,
     quiet: o.QuietOption = False,
 ) -> None:
-    """Write the predicted label of each row, one a line, or its best labels.
+    """Write the predicted label of each row, one a line.
 
     Tabs, line ends and backslashes in labels are escaped by a backslash, but for csv and json.
     """
