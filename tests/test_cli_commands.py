@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 from cli_helpers import COMMANDS, SATIMAGE, SATIMAGE_TEST, done, finish, names_in, run, start
 
-from polymargin import __version__, read_info
+from polymargin import __version__, load, read_info
+from polymargin.datasets import load_satimage
+from polymargin.metrics import f1_score, top_k_accuracy_score
 
 SHORT = ("--scale", "minmax", "-C", 0.1)
 
@@ -151,6 +153,53 @@ def test_score_counts(model: Path) -> None:
     assert f"{found['errors']:,} of 2,000" in shown
 
 
+def test_score_is_that_of_the_metrics(model: Path) -> None:
+    _, _, X_test, y_test = load_satimage(scale=False)
+    loaded = load(model)
+    best = loaded[-1].predict_topk(loaded[:-1].transform(X_test), 5)
+    found = done("score", model, SATIMAGE_TEST, "--json").json
+    assert found["top_5_accuracy"] == top_k_accuracy_score(y_test, best) < 1
+    for average in ("micro", "macro"):
+        expected = f1_score(y_test, best[:, 0], average=average)
+        assert found[f"{average}_f1"] == pytest.approx(expected)
+    shown = done("score", model, SATIMAGE_TEST).out
+    for name in ("top-5 accuracy", "micro F1", "macro F1"):
+        assert name in shown
+
+
+def test_score_of_five_classes_has_no_top_five(tmp_path: Path) -> None:
+    rows = tmp_path / "rows.svm"
+    rows.write_text("".join(f"{c % 5} 1:{c % 5} 2:{c % 3}\n" for c in range(30)))
+    done("train", rows, "-q", "-o", tmp_path / "m.safetensors")
+    assert "top" not in done("score", tmp_path / "m.safetensors", rows).out
+    assert "top_5_accuracy" not in done("score", tmp_path / "m.safetensors", rows, "--json").json
+
+
+def test_score_counts_labels_that_the_model_does_not_know(model: Path, tmp_path: Path) -> None:
+    text = lzma.decompress(SATIMAGE_TEST.read_bytes()).splitlines(keepends=True)
+    (tmp_path / "other.svm").write_bytes(b"9" + text[0][1:] + b"".join(text[1:10]))
+    found = done("score", model, tmp_path / "other.svm", "--json").json
+    assert found["n"] == 10
+    assert found["top_5_accuracy"] <= 0.9
+    assert found["micro_f1"] == found["accuracy"] <= 0.9
+
+
+def test_predict_writes_the_best_labels(model: Path) -> None:
+    lines = done("predict", model, SATIMAGE_TEST, "--top", 3).out.splitlines()
+    loaded = load(model)
+    best = loaded[-1].predict_topk(loaded[:-1].transform(load_satimage(scale=False).X_test), 3)
+    assert [line.split("\t") for line in lines] == best.astype(str).tolist()
+
+
+def test_predict_refuses_best_labels_that_cannot_be(model: Path) -> None:
+    result = run("predict", model, SATIMAGE_TEST, "--top", 7)
+    assert result.code == 2
+    assert "the model knows 6 classes, fewer than 7" in result.err
+    result = run("predict", model, SATIMAGE_TEST, "--top", 2, "--scores")
+    assert result.code == 2
+    assert "goes without --scores and --probabilities" in result.err
+
+
 def test_info_shows_the_file(model: Path) -> None:
     shown = done("info", model).out
     for text in ("Weston–Watkins, C = 0.1", "6: 1, 2, 3, 4, 5, 6", "36, float64, dense", "Scaler"):
@@ -183,7 +232,7 @@ def test_inspect_scores_and_fits_once_for_tables_and_report(
     from polymargin import LinearSVM
 
     rows_scored, fits = [], []
-    score, fit = LinearSVM.class_scores, LinearSVM.fit
+    score, fit = LinearSVM._score_blocks, LinearSVM.fit
 
     def count_rows(self: LinearSVM, X: Any) -> Any:
         rows_scored.append(X.shape[0])
@@ -193,7 +242,7 @@ def test_inspect_scores_and_fits_once_for_tables_and_report(
         fits.append(self)
         return fit(self, *data)
 
-    monkeypatch.setattr(LinearSVM, "class_scores", count_rows)
+    monkeypatch.setattr(LinearSVM, "_score_blocks", count_rows)
     monkeypatch.setattr(LinearSVM, "fit", count_fits)
     done("inspect", model, SATIMAGE, "--by", "held-out", "--report", tmp_path / "report.html")
     assert len(fits) == 5

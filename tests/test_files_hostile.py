@@ -112,7 +112,7 @@ def test_a_newer_minor_format_is_read(file: Path) -> None:
     ("entry", "message"),
     [
         ({"shape": [3]}, "not described by dtype, shape and data_offsets"),
-        ({"dtype": "F16", "shape": [4], "data_offsets": [0, 8]}, "a type that models do not have"),
+        ({"dtype": "BF16", "shape": [4], "data_offsets": [0, 8]}, "a type that models do not have"),
         ({"dtype": ["F64"], "shape": [1], "data_offsets": [0, 8]}, "a type that models do not"),
         ({"dtype": "F64", "shape": [-1], "data_offsets": [0, 8]}, "an impossible shape"),
         ({"dtype": "F64", "shape": [True], "data_offsets": [0, 8]}, "an impossible shape"),

@@ -21,6 +21,7 @@ from polymargin.errors import MissingPackageError
 from polymargin.inspect import report
 from polymargin.inspect._pixels import grey_picture, signed_picture
 from polymargin.inspect._text import visible
+from polymargin.metrics import f1_score, top_k_accuracy_score
 
 pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")
@@ -181,6 +182,31 @@ def test_sections(tmp_path: Path) -> None:
     assert "petal width (cm)" in page
     assert "test accuracy" in page
     assert f"{model.score(iris.data, iris.target):.2%}" in page
+
+
+@pytest.mark.filterwarnings("ignore:The fit stopped after")
+def test_other_rows_give_f1_and_with_many_classes_the_best_five(tmp_path: Path) -> None:
+    X, y = load_digits(return_X_y=True)
+    y_test = y[1::2].copy()
+    y_test[:20] = 77  # a label that the model does not know
+    model = LinearSVM("cs", max_iter=5, tol=0.1, random_state=0).fit(X[::2] / 16, y[::2])
+    page = Page(
+        write(tmp_path / "a.html", model, X[::2] / 16, y[::2], X_test=X[1::2] / 16, y_test=y_test)
+    ).text
+    best = model.predict_topk(X[1::2] / 16, 5)
+    assert f"test top-5 accuracy{top_k_accuracy_score(y_test, best):.2%}" in page
+    assert f"test F1, micro{f1_score(y_test, best[:, 0], average='micro'):.4f}" in page
+    assert f"test F1, macro{f1_score(y_test, best[:, 0]):.4f}" in page
+
+    few = y < 5
+    model.fit(X[few] / 16, y[few])
+    alone = Page(write(tmp_path / "b.html", model, X[few] / 16, y[few])).text
+    assert "test F1" not in alone
+    page = Page(
+        write(tmp_path / "c.html", model, X[few] / 16, y[few], X_test=X[few] / 16, y_test=y[few])
+    ).text
+    assert "test F1, macro" in page
+    assert "top-5" not in page
 
 
 def test_reliability_is_there_with_probabilities_and_test_rows(tmp_path: Path) -> None:

@@ -44,6 +44,7 @@ _MODULES = (
     "fit",
     "inspect",
     "kernel",
+    "metrics",
     "model_selection",
     "preprocessing",
     "readers",

@@ -8,6 +8,7 @@ from polymargin import files as files
 from polymargin import fit as fit
 from polymargin import inspect as inspect
 from polymargin import kernel as kernel
+from polymargin import metrics as metrics
 from polymargin import model_selection as model_selection
 from polymargin import preprocessing as preprocessing
 from polymargin import readers as readers

@@ -169,8 +169,8 @@ def _mutate_tensors(tensors: dict[str, Tensor], choices: Choices) -> None:
             changed[choices.below(len(changed))] = choices.below(256)
             tensors[name] = (code, shape, bytes(changed))
         case _ if data:
-            items = np.frombuffer(data, {"F64": "<f8", "F32": "<f4", "I64": "<i8", "I32": "<i4"}
-                                  .get(code, "u1")).copy()  # fmt: skip
+            types = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4"}
+            items = np.frombuffer(data, types.get(code, "u1")).copy()
             at = choices.below(len(items))
             if items.dtype.kind == "f":
                 items[at] = choices.of(ODD_NUMBERS)

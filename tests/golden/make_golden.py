@@ -16,12 +16,15 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, Normalizer, StandardScaler
 
 from polymargin import Bisection, KernelSVM, LinearSVM
-from polymargin.files import StoredFit, data_hash, save, write_checkpoint
+from polymargin.files import StoredFit, data_hash, load, save, write_checkpoint
 from polymargin.preprocessing import ColumnEncoder, Scaler
 from polymargin.readers import Columns
 from polymargin.storage import FORMAT
 
 FOLDER = Path(__file__).parent
+SAVED_WITH: dict[str, dict[str, Any]] = {
+    f"{name}-float16": {"dtype": "float16"} for name in ("linear", "linear-sparse", "kernel")
+}
 TEXTS = ["the cat sat", "a dog ran home", "der Löwe schlief", "cats, dogs", "löwe ran"] * 2
 TOPICS = np.array(["cat", "dog", "löwe", "cat", "löwe"] * 2, dtype=object)
 
@@ -60,6 +63,12 @@ def golden_models() -> dict[str, tuple[Any, Any]]:
         ),
         "linear-sparse": (LinearSVM("ovr", weights="sparse", **options).fit(few, y), few),
         "linear-stream": (stream, X),
+        "linear-float16": (LinearSVM("ww", **options).fit(X, names[y]), X),
+        "linear-sparse-float16": (
+            LinearSVM("cs", weights="sparse", **options)
+            .fit(few.astype(np.float32), y), few.astype(np.float32)
+        ),
+        "kernel-float16": (KernelSVM(C=2.0, gamma=0.3, **options).fit(X, y), X),
         "kernel-rbf-duals": (
             KernelSVM("cs", C=2.0, gamma=0.3, **options).fit(X, y, np.arange(30) % 4.0), X
         ),
@@ -134,7 +143,10 @@ def main() -> None:
         file = FOLDER / f"v{FORMAT[0]}-{name}.safetensors"
         if file.exists():
             continue
-        save(model, file, data_hash=data_hash(X), reading={"format": "none"})
+        more = SAVED_WITH.get(name, {})
+        save(model, file, data_hash=data_hash(X), reading={"format": "none"}, **more)
+        if more:
+            model = load(file)  # which is not quite what was saved
         expected = {
             "X": as_json(X),
             "decisions": model.decision_function(X).tolist(),

@@ -1,5 +1,6 @@
 """A model file as the commands use it."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,9 +39,9 @@ class OpenModel:
         with concerning(path):
             return transform(self.steps, table.X, weights.dtype)
 
-    def scores(self, table: Table, path: Path) -> "NDArray[Any]":
-        """Of all classes, for the rows of a file."""
-        return self.svm.class_scores(self.rows(table, path))
+    def score_blocks(self, table: Table, path: Path) -> "Iterator[tuple[slice, NDArray[Any]]]":
+        """Consecutive rows of a file and the scores of all classes, in bounded memory."""
+        return self.svm._score_blocks(self.rows(table, path))
 
     @property
     def has_probabilities(self) -> bool:

@@ -12,6 +12,7 @@ _MODEL, _DATA, _FEATURES = "The model", "The data", "Features"
 
 Scale = Literal["auto", "none", "minmax", "standard", "maxabs", "tfidf"]
 Precision = Literal["float64", "float32"]
+StoredPrecision = Literal["float16"]
 LabelKind = Literal["integer", "number", "string"]
 Format = Literal[
     "svmlight", "csv", "tsv", "text", "npz", "parquet", "arrow", "jsonl", "idx", "folder"

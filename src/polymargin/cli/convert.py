@@ -18,6 +18,8 @@ EXAMPLES = """
 
   polymargin convert letter.safetensors letter.onnx
 
+  polymargin convert letter.safetensors small.safetensors --dtype float16
+
   polymargin convert heart.model heart.safetensors         [dim]# from LIBLINEAR[/]
 
   polymargin convert words.tsv.xz shuffled.tsv.zst --shuffle
@@ -56,6 +58,10 @@ def convert(
             "--shuffle", help="Write the lines of a data file in random order, in bounded memory."
         ),
     ] = False,
+    dtype: Annotated[
+        o.StoredPrecision | None,
+        typer.Option(help="Round the weights of a model, for a smaller file to predict with."),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of the order.")] = 0,
     encoded: Annotated[
         bool,
@@ -67,6 +73,8 @@ def convert(
 ) -> None:
     """Turn a model or a data file into another format."""
     check_target(target, source, reading.labels)
+    if shuffle and dtype is not None:
+        raise typer.BadParameter("goes with models only", param_hint="--dtype")
     if shuffle:
         from polymargin.cli._shuffle import shuffle_lines
 
@@ -87,12 +95,18 @@ def convert(
     with shown_warnings():
         found = "safetensors" if source.suffix == ".safetensors" else model_kind(source)
         if found in ("safetensors", "liblinear"):
-            _convert_model(source, found, target, wanted, encoded)
+            if dtype is not None and wanted != "safetensors":
+                raise typer.BadParameter(f"{wanted} has no such weights", param_hint="--dtype")
+            _convert_model(source, found, target, wanted, encoded, dtype)
+        elif dtype is not None:
+            raise typer.BadParameter("goes with models only", param_hint="--dtype")
         else:
             _convert_data(source, target, wanted, reading)
 
 
-def _convert_model(source: Path, found: str, target: Path, wanted: str, encoded: bool) -> None:
+def _convert_model(
+    source: Path, found: str, target: Path, wanted: str, encoded: bool, dtype: str | None
+) -> None:
     from polymargin.cli._recipe import assemble, take_apart
     from polymargin.estimators import LinearSVM
     from polymargin.files import (
@@ -136,7 +150,7 @@ def _convert_model(source: Path, found: str, target: Path, wanted: str, encoded:
         elif wanted == "liblinear":
             save_liblinear(model, target)
         else:
-            save(model, target, **about)
+            save(model, target, dtype=dtype, **about)
 
 
 def _not_numbers(step: Any) -> str:

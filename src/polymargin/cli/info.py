@@ -125,6 +125,9 @@ def _facts(described: "ModelInfo") -> dict[str, Any]:
         "classes": f"{len(described.classes)}: {', '.join(labels)}",
         "features": f"{described.n_features:,}, {described.dtype}, {described.weights}",
     }
+    is_rounded = described.weights_dtype != described.dtype
+    if is_rounded:
+        facts["weights"] = f"rounded to {described.weights_dtype}"
     if described.n_support is not None:
         facts["kernel"] = (
             f"{parameters['kernel']}, {counted(described.n_support, 'support vector')}"
@@ -148,6 +151,7 @@ def _facts(described: "ModelInfo") -> dict[str, Any]:
         facts["optimum"] = (
             f"between {certificate['dual_objective']:.6g} and "
             f"{certificate['primal_objective']:.6g}, gap {certificate['dual_gap']:.2e}"
+            + (", before weights were rounded" if is_rounded else "")
         )
         facts["converged"] = "yes" if certificate["converged"] else "no"
     facts["dual variables"] = "stored" if described.has_duals else "not stored"

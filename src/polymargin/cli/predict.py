@@ -18,6 +18,8 @@ EXAMPLES = """
 
   polymargin predict letter.safetensors letter.test.svm.xz --scores | head -3
 
+  polymargin predict letter.safetensors letter.test.svm.xz --top 5 | head -3
+
   polymargin predict m.safetensors rows.csv --probabilities --table csv --output p.csv
 """
 
@@ -48,6 +50,12 @@ def predict(
             help="The probabilities of all classes, of a model trained with --calibration.",
         ),
     ] = False,
+    top: Annotated[
+        int | None,
+        typer.Option(
+            metavar="M", min=1, help="The M best labels of each row, best first, between tabs."
+        ),
+    ] = None,
     table_format: Annotated[
         o.TableFormat,
         typer.Option("--table", help="Form of --scores and --probabilities; json is one a line."),
@@ -67,12 +75,20 @@ def predict(
         raise typer.BadParameter("goes without --scores", param_hint="--probabilities")
     if not (scores or probabilities) and is_given(context, "table_format"):
         raise typer.BadParameter("goes with --scores or --probabilities only", param_hint="--table")
+    if top is not None and (scores or probabilities):
+        raise typer.BadParameter("goes without --scores and --probabilities", param_hint="--top")
     from polymargin.cli._models import open_model
     from polymargin.cli._output.tables import TableWriter
+    from polymargin.estimators import best_classes
 
     opened = open_model(model, jobs, file_format, encoding)
     if probabilities:
         opened.check_probabilities(model)
+    k = len(opened.classes)
+    if top is not None and top > k:
+        raise typer.BadParameter(
+            f"the model knows {k} classes, fewer than {top}", param_hint="--top"
+        )
     names = [escaped(label) for label in opened.classes]
     n_rows = 0
     with shown_warnings(), text_output(output) as file:
@@ -81,12 +97,13 @@ def predict(
             what = "probabilities" if probabilities else "scores"
             writer = TableWriter(file, table_format, opened.classes, what)
         for table in opened.files.batches(data, jobs, **_LABELS):
-            values = opened.scores(table, data)
-            best = values.argmax(axis=1).tolist()
-            n_rows += len(best)
-            if writer is not None:
-                writer.write(best, opened.probabilities(values) if probabilities else values)
-            else:
-                file.writelines(f"{names[c]}\n" for c in best)
+            for _, values in opened.score_blocks(table, data):
+                best = best_classes(values, top or 1).tolist()
+                n_rows += len(best)
+                if writer is not None:
+                    first = [row[0] for row in best]
+                    writer.write(first, opened.probabilities(values) if probabilities else values)
+                else:
+                    file.writelines("\t".join([names[c] for c in row]) + "\n" for row in best)
     if not (quiet or is_standard(output)):
         note(f"{counted(n_rows, 'label')} in {output}")

@@ -30,6 +30,7 @@ EXAMPLES = """
 """
 
 _SHOWN = 60  # classes in the table
+_TOP = 5  # classes of a row among which its label is looked for
 
 
 @dataclass
@@ -39,11 +40,15 @@ class Counts:
     given: Counter[Any] = field(default_factory=Counter)
     predicted: Counter[Any] = field(default_factory=Counter)
     correct: Counter[Any] = field(default_factory=Counter)
+    in_top: int = 0  # rows whose label is among the best of their classes
 
-    def add(self, given: list[Any], predicted: list[Any]) -> None:
+    def add(self, given: list[Any], best: list[list[Any]]) -> None:
+        """Rows with these labels, and the best classes of each."""
+        predicted = [labels[0] for labels in best]
         self.given.update(given)
         self.predicted.update(predicted)
         self.correct.update(a for a, b in zip(given, predicted, strict=True) if a == b)
+        self.in_top += sum(a in labels for a, labels in zip(given, best, strict=True))
 
     @property
     def n(self) -> int:
@@ -99,26 +104,29 @@ def score(
 ) -> None:
     """Predict labelled rows and count what is right.
 
+    With more than five classes also the share of the rows whose label is among the five best.
     Of a model trained with --calibration also the log-loss and the Brier score of its
     probabilities, over the rows whose label it knows.
     """
     from polymargin.cli._data import labelled
     from polymargin.cli._losses import Losses
     from polymargin.cli._models import open_model
+    from polymargin.estimators import best_classes
 
     opened = open_model(model, jobs, file_format, encoding)
+    has_top = len(opened.classes) > _TOP
     counts, known = Counts(), _Labels(opened.classes)
     losses = Losses(opened.classes) if opened.has_probabilities else None
     with shown_warnings():
         # As text: there may be labels that no class has.
         given_as = {"has_labels": True, "label_kind": "string", "labels_path": labels}
         for table in opened.files.batches(data, jobs, **given_as):
-            scores = opened.scores(table, data)
-            best = scores.argmax(axis=1)
             given = known.of(cast("Any", labelled(table, data).y))
-            counts.add(given, opened.classes[best].tolist())
-            if losses is not None:
-                losses.add(given, opened.probabilities(scores))
+            for part, scores in opened.score_blocks(table, data):
+                best = best_classes(scores, _TOP if has_top else 1)
+                counts.add(given[part], opened.classes[best].tolist())
+                if losses is not None:
+                    losses.add(given[part], opened.probabilities(scores))
     unknown = sorted(set(counts.given) - set(opened.classes.tolist()), key=_order)
     if unknown:
         n_unknown = sum(counts.given[label] for label in unknown)
@@ -132,6 +140,8 @@ def score(
         "errors": counts.n - counts.correct.total(),
         "accuracy": counts.accuracy,
         "balanced_accuracy": _mean(row["recall"] for row in classes if row["n"]),
+        **({"top_5_accuracy": counts.in_top / counts.n} if has_top else {}),
+        "micro_f1": counts.accuracy,  # each row has one label and one prediction
         "macro_f1": _mean(row["f1"] for row in classes),
         **({} if losses is None else losses.means()),
     }
@@ -146,7 +156,9 @@ def score(
         {
             "accuracy": f"{counts.accuracy:.2%} ± {error:.2%}",
             "errors": f"{summary['errors']:,} of {counts.n:,}",
+            **({"top-5 accuracy": f"{summary['top_5_accuracy']:.2%}"} if has_top else {}),
             "balanced accuracy": f"{summary['balanced_accuracy']:.2%}",
+            "micro F1": f"{summary['micro_f1']:.4f}",
             "macro F1": f"{summary['macro_f1']:.4f}",
             **{
                 name: f"{summary[key]:.4f}"

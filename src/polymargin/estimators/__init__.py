@@ -1,8 +1,9 @@
 """Estimators in the manner of scikit-learn."""
 
 from polymargin.estimators._base import BaseSVM
+from polymargin.estimators._best import best_classes
 from polymargin.estimators._kernel import KernelSVM
 from polymargin.estimators._linear import LinearSVM
 from polymargin.estimators._path import RegularizationPath, path
 
-__all__ = ["BaseSVM", "KernelSVM", "LinearSVM", "RegularizationPath", "path"]
+__all__ = ["BaseSVM", "KernelSVM", "LinearSVM", "RegularizationPath", "best_classes", "path"]

@@ -2,6 +2,8 @@
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from polymargin.calibration import CALIBRATIONS, Calibrator, CrossFit, FitPart, FoldPlan
+from polymargin.estimators._best import best_classes
 from polymargin.fit import (
     CallbackSupportMixin,
     DualState,
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
 
     from polymargin.core import MachineInfo
 
+_BLOCK_BYTES = 32 << 20  # of scores at a time, where not all are asked for
 _LARGEST = float(np.finfo(np.float64).max)  # a finite C beyond is refused with this one
 
 
@@ -146,8 +150,29 @@ class BaseSVM(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):  # typ
         return self._dual_state.csr
 
     @abstractmethod
+    def _scorer(self, X: Any) -> "tuple[Any, Callable[[slice], NDArray[Any]]]":
+        """The validated rows, and what gives the scores of consecutive ones, finite or not."""
+
+    @abstractmethod
     def class_scores(self, X: Any) -> "NDArray[Any]":
         """Scores of all classes."""
+
+    def _all_scores(self, X: Any) -> "NDArray[Any]":
+        rows, score = self._scorer(X)
+        scores = score(slice(0, rows.shape[0]))
+        check_scores(scores, rows)
+        return scores
+
+    def _score_blocks(self, X: Any) -> "Iterator[tuple[slice, NDArray[Any]]]":
+        """Consecutive rows and their (rows, k) scores, in bounded memory."""
+        rows, score = self._scorer(X)
+        n = rows.shape[0]
+        width = max(1, _BLOCK_BYTES // (len(self.classes_) * rows.dtype.itemsize))
+        for first in range(0, n, width):
+            part = slice(first, min(first + width, n))
+            scores = score(part)
+            check_scores(scores, rows, first)
+            yield part, scores
 
     def decision_function(self, X: Any) -> "NDArray[Any]":
         """Scores in the shape that scikit-learn expects.
@@ -173,6 +198,8 @@ class BaseSVM(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):  # typ
     def predict(self, X: Any) -> "NDArray[Any]":
         """The class of the largest score, the first one of equals.
 
+        Scores are computed for some rows at a time: memory does not grow with n k.
+
         Parameters
         ----------
         X : array-like or sparse of shape (n, d)
@@ -183,9 +210,58 @@ class BaseSVM(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):  # typ
         y : ndarray of shape (n,)
             Labels out of `classes_`.
         """
-        scores = self.class_scores(X)
-        predicted: NDArray[Any] = self.classes_[scores.argmax(axis=1)]
+        best = [scores.argmax(axis=1) for _, scores in self._score_blocks(X)]
+        predicted: NDArray[Any] = self.classes_[np.concatenate(best)]
         return predicted
+
+    def predict_topk(
+        self, X: Any, m: int = 5, return_scores: bool = False
+    ) -> "NDArray[Any] | tuple[NDArray[Any], NDArray[Any]]":
+        """The m classes of the largest scores, best first.
+
+        Of equal scores the class that is first in `classes_` comes first, so that the first column
+        is `predict`. Memory does not grow with n k. `polymargin.metrics` tells how good they are.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, d)
+            Rows.
+        m : int, default=5
+            Classes for each row, from 1 to k.
+        return_scores : bool, default=False
+            Whether to return the scores of these classes, too.
+
+        Returns
+        -------
+        labels : ndarray of shape (n, m)
+            Labels out of `classes_`.
+        scores : ndarray of shape (n, m)
+            Only with `return_scores`; the largest of each row of `class_scores`, descending.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from polymargin import LinearSVM
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = LinearSVM("cs", random_state=0).fit(X, y)
+        >>> model.predict_topk(X[:2], m=2)
+        array([[0, 1],
+               [0, 1]])
+        """
+        check_is_fitted(self)
+        k = len(self.classes_)
+        if not isinstance(m, Integral) or isinstance(m, bool) or m < 1:
+            raise ValueError(f"m has to be an integer from 1 to the number of classes, got {m!r}")
+        if m > k:
+            raise ValueError(f"m={m} classes of each row, but the model knows {k}: pass m={k}")
+        chosen, values = [], []
+        for _, scores in self._score_blocks(X):
+            best = best_classes(scores, int(m))
+            chosen.append(best)
+            if return_scores:
+                values.append(np.take_along_axis(scores, best, axis=1))
+        labels: NDArray[Any] = self.classes_[np.concatenate(chosen)]
+        return (labels, np.concatenate(values)) if return_scores else labels
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> "NDArray[Any]":

@@ -30,7 +30,6 @@ from polymargin.fit import (
     check_finite,
     check_row_norms,
     check_sample_weight,
-    check_scores,
     check_X,
     draw_seed,
     find_start,
@@ -401,6 +400,9 @@ class KernelSVM(BaseSVM):
         >>> model.class_scores([[0.0], [0.5], [1.0]]).shape
         (3, 2)
         """
+        return self._all_scores(X)
+
+    def _scorer(self, X: Any) -> "tuple[Any, Callable[[slice], NDArray[Any]]]":
         check_is_fitted(self)
         # Of a precomputed kernel NaN is the first thing to name, a wrong shape the second.
         options = {"reset": False, "dtype": self.dual_coef_.dtype} | (
@@ -411,13 +413,10 @@ class KernelSVM(BaseSVM):
         check_finite(rows, X, given)
         if self.kernel != "precomputed":
             check_row_norms(rows, X)
-        n_threads = count_threads(self.n_jobs)
-        with blas_threads(n_threads), np.errstate(over="ignore", invalid="ignore"):
-            scores = self._scores(X, n_threads)
-        check_scores(scores, X)
-        return scores
+        return X, self._scores_of(X, count_threads(self.n_jobs))
 
-    def _scores(self, X: Any, n_threads: int) -> "NDArray[Any]":
+    def _scores_of(self, X: Any, n_threads: int) -> "Callable[[slice], NDArray[Any]]":
+        """What gives the scores of consecutive rows of validated `X`."""
         kernel, right = self._scoring_kernel(X)
 
         def take(part: slice) -> "Points":
@@ -425,9 +424,13 @@ class KernelSVM(BaseSVM):
                 return kernel.points(np.arange(part.start, part.stop))
             return kernel.prepare(_like(self.support_vectors_, X[part]))
 
-        scores = kernel_scores(kernel, X.shape[0], take, right, self.dual_coef_, n_threads)
-        scores += self.intercept_
-        return scores
+        def score(part: slice) -> "NDArray[Any]":
+            with blas_threads(n_threads), np.errstate(over="ignore", invalid="ignore"):
+                scores = kernel_scores(kernel, part, take, right, self.dual_coef_, n_threads)
+                scores += self.intercept_
+            return scores
+
+        return score
 
     def _scoring_kernel(self, X: Any) -> "tuple[Kernel, Points]":
         """The kernel without its constant part, and the support vectors as it reads them."""
@@ -477,7 +480,7 @@ class _Parts:
         points = self.kernel.prepare(self.X)
         scores = kernel_scores(
             self.kernel,
-            len(others),
+            slice(0, len(others)),
             lambda part: points[others[part]],
             points[rows[support]],
             coef,

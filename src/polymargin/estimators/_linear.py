@@ -27,21 +27,23 @@ from polymargin.fit import (
     RandomSource,
     StreamEngine,
     as_rows,
+    by_feature,
     check_finite,
     check_no_calibration,
-    check_scores,
     check_X,
     find_start,
     make_options,
     make_problem,
     solve_linear,
     sparse_scores,
+    take_rows,
     warn_not_converged,
 )
 from polymargin.solvers import LINEAR_SOLVERS, BlockDescent, Choice, SecondOrder, choose
 from polymargin.storage import Checkpoint
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Self
 
     from numpy.typing import NDArray
@@ -424,17 +426,24 @@ class LinearSVM(BaseSVM):
         >>> model.class_scores([[0.0], [0.5], [1.0]]).shape
         (3, 2)
         """
+        return self._all_scores(X)
+
+    def _scorer(self, X: Any) -> "tuple[Any, Callable[[slice], NDArray[Any]]]":
         check_is_fitted(self)
-        given, X = X, check_X(self, X, reset=False, dtype=self.coef_.dtype)
-        rows = as_rows(X)
-        check_finite(rows, X, given)
-        if sparse.issparse(self.coef_):
+        coef, intercept, n_threads = self.coef_, self.intercept_, count_threads(self.n_jobs)
+        given, X = X, check_X(self, X, reset=False, dtype=coef.dtype)
+        check_finite(as_rows(X), X, given)
+        if not sparse.issparse(coef):
+            return X, lambda part: core.scores(
+                as_rows(take_rows(X, part)), coef, intercept, n_threads
+            )
+        weights = by_feature(coef, X)
+
+        def score(part: slice) -> "NDArray[Any]":
             with np.errstate(over="ignore", invalid="ignore"):
-                scores = sparse_scores(X, self.coef_, self.intercept_)
-        else:
-            scores = core.scores(rows, self.coef_, self.intercept_, count_threads(self.n_jobs))
-        check_scores(scores, X)
-        return scores
+                return sparse_scores(take_rows(X, part), weights, intercept)
+
+        return X, score
 
     def sparsify(self) -> "Self":
         """Store `coef_` as a CSR array, which pays where most weights are zero.

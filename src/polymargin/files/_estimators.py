@@ -10,6 +10,7 @@ from polymargin.errors import ModelFileError
 from polymargin.estimators import KernelSVM, LinearSVM
 from polymargin.files._calibrators import put_calibrator, take_calibrator
 from polymargin.files._kernel_scores import put_kernel, take_kernel
+from polymargin.files._rounded import restore_weights, round_weights
 from polymargin.fit import check_stream
 from polymargin.solvers import choose
 from polymargin.storage import (
@@ -40,8 +41,10 @@ Estimator = LinearSVM | KernelSVM
 ESTIMATORS: dict[str, type[Any]] = {"LinearSVM": LinearSVM, "KernelSVM": KernelSVM}
 
 
-def put_estimator(model: Estimator, duals: bool | str) -> tuple[dict[str, Any], Arrays]:
-    """All of a fitted estimator; `duals` as in `save`."""
+def put_estimator(
+    model: Estimator, duals: bool | str, dtype: str | None = None
+) -> tuple[dict[str, Any], Arrays]:
+    """All of a fitted estimator; `duals` and `dtype` as in `save`."""
     check_is_fitted(model)
     name = type(model).__name__
     kind, arrays = put_labels(np.asarray(model.classes_))
@@ -56,9 +59,15 @@ def put_estimator(model: Estimator, duals: bool | str) -> tuple[dict[str, Any], 
     put = _put_linear if isinstance(model, LinearSVM) else put_kernel
     scoring, scoring_arrays = put(model)
     _check_scores(scoring_arrays)
+    if dtype is not None:
+        scoring, scoring_arrays = round_weights(scoring, scoring_arrays)
     fields |= scoring
     arrays |= scoring_arrays
-    for more, more_arrays in (put_calibrator(model), _put_training(model, duals)):
+    goes_on = dtype is None  # what is left of the weights is there to predict
+    for more, more_arrays in (
+        put_calibrator(model),
+        _put_training(model, goes_on and duals, goes_on),
+    ):
         fields |= more
         arrays |= more_arrays
     return fields, arrays
@@ -67,6 +76,7 @@ def put_estimator(model: Estimator, duals: bool | str) -> tuple[dict[str, Any], 
 def take_estimator(fields: Fields, tensors: Tensors) -> Any:
     """What `put_estimator` has stored."""
     cls = ESTIMATORS[fields.text("class")]
+    tensors = restore_weights(fields, tensors)
     model: Any = build(cls, fields.part("parameters").values)
     _check_solvers(model)
     model.n_features_in_ = fields.count("n_features", 1)
@@ -92,14 +102,15 @@ def _check_solvers(model: Any) -> None:
         raise ModelFileError(f"the parameters are wrong: {error!s:.400}") from None
 
 
-def _put_training(model: Any, duals: bool | str) -> tuple[dict[str, Any], Arrays]:
+def _put_training(model: Any, duals: bool | str, goes_on: bool) -> tuple[dict[str, Any], Arrays]:
+    """The certificate and, where it `goes_on`, what a stream goes on from."""
     fields: dict[str, Any] = {}
     arrays: Arrays = {}
     state = vars(model).get("_dual_state")
     if hasattr(model, "dual_gap_"):
         fields["certificate"], parts = put_certificate(model)
         arrays |= parts
-    if "_stream" in vars(model):
+    if "_stream" in vars(model) and goes_on:
         check_stream(model)
         fields["stream"], parts = put_stream(model._stream)
         arrays |= {f"stream.{name}": part for name, part in parts.items()}

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from polymargin.errors import ModelFileError
 from polymargin.files._estimators import ESTIMATORS
+from polymargin.files._rounded import weights_dtype
 from polymargin.storage import (
     FLOATS,
     Container,
@@ -45,6 +46,8 @@ class ModelInfo:
         Features that the estimator takes.
     dtype : str
         "float32" or "float64": the precision of the scores.
+    weights_dtype : str
+        In what the weights are stored: "float16" where `save` was asked for it, else `dtype`.
     weights : str
         "dense" or "sparse": the weights of a linear model, or the support vectors; "precomputed"
         where there are none.
@@ -80,6 +83,7 @@ class ModelInfo:
     classes: "NDArray[Any]" = field(repr=False)
     n_features: int
     dtype: str
+    weights_dtype: str
     weights: str
     n_support: int | None
     n_examples: int | None
@@ -173,8 +177,10 @@ def _training(fields: Fields, tensors: Tensors) -> dict[str, Any]:
             "converged": found.flag("converged"),
         }
         history = take_history(tensors)
+    dtype = tensors.take("intercept", FLOATS, (None,)).dtype.name
     return {
-        "dtype": tensors.take("intercept", FLOATS, (None,)).dtype.name,
+        "dtype": dtype,
+        "weights_dtype": weights_dtype(fields, dtype),
         "weights": fields.text("weights" if is_linear else "support_vectors", "precomputed"),
         "n_support": n_support,
         "n_examples": n_examples,

@@ -128,11 +128,14 @@ def check_row_norms(rows: "Rows", X: Any) -> None:
         )
 
 
-def check_scores(scores: "NDArray[Any]", X: Any = None) -> None:
-    """Refuse scores that are not finite: rows, of validated `X`, are too large for the model."""
+def check_scores(scores: "NDArray[Any]", X: Any = None, first: int = 0) -> None:
+    """Refuse scores that are not finite: rows, of validated `X`, are too large for the model.
+
+    The scores are those of consecutive rows from the `first` one on.
+    """
     if np.all(np.isfinite(scores)):
         return
-    i = int(np.argmin(np.isfinite(scores.reshape(len(scores), -1)).all(axis=1)))
+    i = first + int(np.argmin(np.isfinite(scores.reshape(len(scores), -1)).all(axis=1)))
     raise ValueError(
         f"The scores of row {i} of X leave the range of {scores.dtype.name}"
         + ("" if X is None else f": its largest value is {_largest_value(X, i):.3g}")

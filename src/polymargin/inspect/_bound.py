@@ -208,7 +208,8 @@ def _weight_products(subject: Subject, rows: Any) -> "NDArray[np.float64]":
         return np.asarray(products + np.outer(intercept, intercept))
     # w_c = sum_i a_ic phi(x_i), so that <w_c, w_e> = sum_i a_ic f_e(x_i)
     patterns = rows[svm.support_] if subject.is_precomputed else svm.support_vectors_
-    return np.asarray(svm.dual_coef_.astype(np.float64) @ svm._scores(patterns, 1))
+    scores = svm._scores_of(patterns, 1)(slice(0, patterns.shape[0]))
+    return np.asarray(svm.dual_coef_.astype(np.float64) @ scores)
 
 
 def _radius(subject: Subject, rows: Any) -> float:

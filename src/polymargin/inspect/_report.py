@@ -45,7 +45,8 @@ def report(
     path : str or path
         The file to write; one that exists is replaced.
     X_test, y_test : other rows and labels, default=None
-        For accuracy, confusion matrix and, of a model with probabilities, their reliability.
+        For accuracy, F1 and, with more than five classes, how often the label is among the five
+        best, the confusion matrix and, of a model with probabilities, their reliability.
     texts : sequence of str of length n, default=None
         The text of each row; not needed where X itself is texts.
     image_shape : (int, int), default=None

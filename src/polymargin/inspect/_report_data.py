@@ -22,6 +22,7 @@ from polymargin.inspect._subject import (
     take_row,
 )
 from polymargin.inspect._taus import Taus
+from polymargin.inspect._top import TOP, TopCounter
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,6 +43,7 @@ class ReportData:
     taus: Taus | None
     by: Ranking
     tested: Scored | None
+    tested_top: float | None  # share of the test rows whose label is among the best classes
     stated: Stated | None  # of the test rows, where the model gives probabilities
     y_test: "NDArray[Any] | None"
     texts: Sequence[str] | None
@@ -126,11 +128,13 @@ def gather_findings(
         raise ValueError(f"{counted(len(texts), 'text')} for {counted(rows.shape[0], 'row')} of X")
     if lines is not None and len(lines) != rows.shape[0]:
         raise ValueError(f"{counted(len(lines), 'line')} for {counted(rows.shape[0], 'row')} of X")
-    tested = stated = None
+    tested = tested_top = stated = None
     if X_test is not None:
+        top = TopCounter(subject, y_test) if len(subject.classes) > TOP else None
         collector = Collector(subject, y_test) if hasattr(subject.svm, "calibrator_") else None
-        watch = None if collector is None else collector.add
-        tested = score_rows(subject, subject.rows(X_test), y_test, watch)
+        watches = [watcher.add for watcher in (top, collector) if watcher is not None]
+        tested = score_rows(subject, subject.rows(X_test), y_test, *watches)
+        tested_top = None if top is None else top.share
         stated = None if collector is None else collector.stated()
     return ReportData(
         subject=subject,
@@ -142,6 +146,7 @@ def gather_findings(
         taus=examined.taus_if_any,
         by=by,
         tested=tested,
+        tested_top=tested_top,
         stated=stated,
         y_test=None if y_test is None else np.asarray(y_test),
         texts=texts,

@@ -24,6 +24,7 @@ from polymargin.inspect._report_tables import (
     find_suspects,
 )
 from polymargin.inspect._svg import Svg, inline_svg
+from polymargin.metrics import f1_score
 
 _MATRIX_CLASSES = 60
 _PICTURED_CLASSES = 100
@@ -39,6 +40,17 @@ class Certificate:
 
 
 @dataclass(frozen=True)
+class Tested:
+    """How good the model is on other rows; `top` where there are many classes."""
+
+    n: int
+    errors: int
+    top: float | None
+    micro_f1: float
+    macro_f1: float
+
+
+@dataclass(frozen=True)
 class Summary:
     machine: str
     kernel: str | None
@@ -48,8 +60,7 @@ class Summary:
     d: int | None
     k: int
     errors: int
-    n_test: int | None
-    test_errors: int | None
+    tested: Tested | None
     n_support: int | None
     certificate: Certificate | None
 
@@ -154,11 +165,21 @@ def _summary(data: ReportData) -> Summary:
         d=None if subject.is_precomputed else svm.n_features_in_,
         k=data.k,
         errors=int(data.scored.error.sum()),
-        n_test=None if data.tested is None else len(data.tested.error),
-        test_errors=None if data.tested is None else int(data.tested.error.sum()),
+        tested=_tested(data),
         n_support=None if data.taus is None else int(data.taus.is_support.sum()),
         certificate=certificate,
     )
+
+
+def _tested(data: ReportData) -> Tested | None:
+    if data.tested is None or data.y_test is None:
+        return None
+    predicted = data.subject.classes[data.tested.predicted]
+    micro, macro = (
+        f1_score(data.y_test, predicted, average=average) for average in ("micro", "macro")
+    )
+    errors = data.tested.error
+    return Tested(len(errors), int(errors.sum()), data.tested_top, micro, macro)
 
 
 def _convergence(data: ReportData) -> Svg:

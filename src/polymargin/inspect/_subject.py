@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from polymargin.core import MachineInfo
 
-_BLOCK_BYTES = 32 << 20  # of scores at a time
-
 
 @dataclass(frozen=True)
 class Subject:
@@ -103,9 +101,9 @@ def score_rows(
     subject: Subject,
     rows: Any,
     y: Any,
-    watch: "Callable[[slice, NDArray[Any]], None] | None" = None,
+    *watches: "Callable[[slice, NDArray[Any]], None]",
 ) -> Scored:
-    """Predictions and margins, from blocks of scores, which `watch` may look at."""
+    """Predictions and margins, from blocks of scores, which all `watches` may look at."""
     own = label_indices(subject.classes, y)
     n = rows.shape[0]
     if len(own) != n:
@@ -113,7 +111,7 @@ def score_rows(
     predicted, rival = np.empty(n, np.int64), np.empty(n, np.int64)
     margin = np.full(n, np.nan)
     for part, scores in blocks_of_scores(subject, rows):
-        if watch is not None:
+        for watch in watches:
             watch(part, scores)
         predicted[part] = scores.argmax(axis=1)
         known = np.flatnonzero(own[part] >= 0)
@@ -127,13 +125,8 @@ def score_rows(
 
 def blocks_of_scores(subject: Subject, rows: Any) -> "Iterator[tuple[slice, NDArray[Any]]]":
     """Consecutive rows and their (rows, k) scores, which the reader may overwrite."""
-    width = max(1, _BLOCK_BYTES // (8 * len(subject.classes)))
-    if hasattr(rows, "tocsr"):
-        rows = rows.tocsr()
-    take = rows.iloc if hasattr(rows, "iloc") else rows
-    for first in range(0, rows.shape[0], width):
-        part = slice(first, min(first + width, rows.shape[0]))
-        yield part, np.array(subject.svm.class_scores(take[part]))
+    blocks: Iterator[tuple[slice, NDArray[Any]]] = subject.svm._score_blocks(rows)
+    return blocks
 
 
 def take_row(rows: Any, i: int) -> "NDArray[Any]":

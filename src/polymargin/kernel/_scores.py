@@ -15,19 +15,20 @@ _BLOCK_BYTES = 8 << 20  # of kernel values at a time
 
 def kernel_scores(
     kernel: "Kernel",
-    n: int,
+    rows: slice,
     take: Callable[[slice], "Points"],
     support: "Points",
     coef: "NDArray[Any]",
     n_threads: int,
 ) -> "NDArray[Any]":
-    """(n, k) = K(rows, support) @ coef.T, of rows that `take` gives some at a time."""
+    """(n, k) = K(rows, support) @ coef.T, of n rows that `take` gives some at a time."""
     width = max(1, _BLOCK_BYTES // (max(1, len(support)) * coef.itemsize))
+    n = rows.stop - rows.start
     scores = np.empty((n, len(coef)), coef.dtype)
     block = np.empty((min(width, n), len(support)), coef.dtype)
     for first in range(0, n, width):
         part = slice(first, min(first + width, n))
-        left = take(part)
+        left = take(slice(rows.start + part.start, rows.start + part.stop))
         values = block[: len(left)]
         kernel.evaluate(left, support, values, n_threads)
         np.matmul(values, coef.T, out=scores[part])
