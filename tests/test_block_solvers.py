@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -330,12 +330,13 @@ def test_repeated_inexact_solvers_converge(machine: str, solver: str) -> None:
         # Along the direction without curvature, steps of single variables are as long as those
         # with it: about g / q, to a bound that is C away.
         assume(block.rho >= 0 or block.q * block.C <= 1e3 * np.abs(block.gradient).max())
-        start = block
+        start, threshold = block, TOLERANCE["greedy"] if solver == "greedy" else 0.0
         for _ in range(300):
             new = block.solve(solver, tol=TOLERANCE.get(solver, 0.0))
             block = block.after(new)
             left = start.shortfall(start.made_feasible(new))
-            if left <= 1e-9 * start.unit / np.finfo(np.float64).eps * start.width:
+            exact = 1e-9 * start.unit / np.finfo(np.float64).eps
+            if left <= (exact + threshold) * start.width:
                 return
         pytest.fail(f"after 300 calls {left} is left to gain")
 
