@@ -35,28 +35,33 @@ LinearResult train_linear(const Rows& rows, const Vector<std::int32_t>& labels,
             const LinearProblem<View> problem{
                 view, rows.norms(), {labels.data(), labels.size()}, {upper.data(), upper.stride(0)},
                 k,    machine,      options.fit_intercept};
-            Duals<T> duals = start_duals<T>(problem, warm);
-            auto weights = problem.template weights<DenseWeights<T>>();
-            PythonObserver watcher(monitor, nb::none(), keeper,
-                                   [&] { return nb::cast(AnyDuals{duals.copy()}); });
-            const Observer observer = watcher.observer();
-            LinearOutcome outcome;
-            {
-                const nb::gil_scoped_release release;
-                outcome = train(problem, core_options, duals, weights, observer);
+            const auto fit = [&](auto weights) {
+                Duals<T> duals = start_duals<T>(problem, warm);
+                PythonObserver watcher(monitor, nb::none(), keeper,
+                                       [&] { return nb::cast(AnyDuals{duals.copy()}); });
+                const Observer observer = watcher.observer();
+                LinearOutcome outcome;
+                {
+                    const nb::gil_scoped_release release;
+                    outcome = train(problem, core_options, duals, weights, observer);
+                }
+                LinearResult result;
+                std::tie(result.coef, result.intercept) = weight_views(std::move(weights));
+                result.duals = nb::cast(AnyDuals{std::move(duals)});
+                result.history = history_array(watcher.history);
+                result.exception = watcher.exception;
+                result.n_iter = outcome.n_iter;
+                result.primal_objective = outcome.certificate.primal;
+                result.dual_objective = outcome.certificate.dual;
+                result.dual_gap = outcome.certificate.gap();
+                result.violation = outcome.certificate.violation;
+                result.converged = outcome.converged;
+                return result;
+            };
+            if (options.has_sparse_weights()) {
+                return fit(problem.template weights<SparseWeights<T>>());
             }
-            LinearResult result;
-            std::tie(result.coef, result.intercept) = weight_views(std::move(weights));
-            result.duals = nb::cast(AnyDuals{std::move(duals)});
-            result.history = history_array(watcher.history);
-            result.exception = watcher.exception;
-            result.n_iter = outcome.n_iter;
-            result.primal_objective = outcome.certificate.primal;
-            result.dual_objective = outcome.certificate.dual;
-            result.dual_gap = outcome.certificate.gap();
-            result.violation = outcome.certificate.violation;
-            result.converged = outcome.converged;
-            return result;
+            return fit(problem.template weights<DenseWeights<T>>());
         },
         rows.view);
 }
@@ -64,6 +69,17 @@ LinearResult train_linear(const Rows& rows, const Vector<std::int32_t>& labels,
 }  // namespace
 
 void bind_linear(nb::module_& module) {
+    nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
+        try {
+            std::rethrow_exception(thrown);
+        } catch (const TooDense& error) {
+            PyErr_Format(PyExc_MemoryError,
+                         "weights and dual variables of this fit would take about %zu MB, more "
+                         "than this machine has: so many classes count for each row. That is so "
+                         "where C is small. Raise C, take machine='cs', or use fewer features.",
+                         static_cast<std::size_t>(error.bytes / 1e6));
+        }
+    });
     module.def("relative_gap", &relative_gap, nb::arg("primal"), nb::arg("dual"));
     bind_options<Options>(module, "LinearOptions");
     nb::class_<LinearResult>(module, "LinearResult")

@@ -30,13 +30,15 @@ struct Options {
     bool fit_intercept = true;
     double tol = 1e-3;
     std::int64_t max_iter = 1000;
-    std::string stopping = "gap", block_solver = "newton";
+    std::string stopping = "gap", block_solver = "newton", weights = "dense";
     double block_tol = 1e-3;
     int block_max_iter = 0;
     bool shrinking = true, class_lists = true, second_order = true, record_passes = false;
     std::uint64_t seed = 0;
     int n_threads = 1;
     double shared_from = LinearOptions{}.shared_from;
+    double searched_from = LinearOptions{}.searched_from;
+    double memory = LinearOptions{}.memory;
 
     template <class Visit>
     static void fields(Visit&& visit) {
@@ -47,6 +49,7 @@ struct Options {
         visit("block_solver", &Options::block_solver);
         visit("block_tol", &Options::block_tol);
         visit("block_max_iter", &Options::block_max_iter);
+        visit("weights", &Options::weights);
         visit("shrinking", &Options::shrinking);
         visit("class_lists", &Options::class_lists);
         visit("second_order", &Options::second_order);
@@ -54,6 +57,15 @@ struct Options {
         visit("seed", &Options::seed);
         visit("n_threads", &Options::n_threads);
         visit("shared_from", &Options::shared_from);
+        visit("searched_from", &Options::searched_from);
+        visit("memory", &Options::memory);
+    }
+
+    bool has_sparse_weights() const {
+        if (weights != "dense" && weights != "sparse") {
+            throw nb::value_error("weights are 'dense' or 'sparse'");
+        }
+        return weights == "sparse";
     }
 
     LinearOptions for_machine(const Machine& machine) const {
@@ -79,7 +91,9 @@ struct Options {
                 .second_order = second_order,
                 .seed = seed,
                 .threads = n_threads,
-                .shared_from = shared_from};
+                .shared_from = shared_from,
+                .searched_from = searched_from,
+                .memory = memory};
     }
 };
 
@@ -93,6 +107,35 @@ std::pair<nb::object, nb::object> weight_views(DenseWeights<T>&& weights) {
         nb::ndarray<nb::numpy, T>(values, {k, d}, capsule, {1, std::int64_t(stride)}).cast();
     std::vector<T> intercept(k);
     if (bias) std::copy_n(values + d * stride, k, intercept.data());
+    return {coef, to_numpy(std::move(intercept))};
+}
+
+// The weights that are not zero by class, as (data, indices, indptr) of compressed sparse rows with
+// ascending indices, and the bias row.
+template <class T>
+std::pair<nb::object, nb::object> weight_views(SparseWeights<T>&& weights) {
+    const auto k = static_cast<std::size_t>(weights.lanes().size());
+    std::vector<std::int64_t> ends(k + 1);
+    weights.for_each([&](std::size_t c, std::size_t, T) { ++ends[c + 1]; });
+    for (std::size_t c = 0; c < k; ++c) ends[c + 1] += ends[c];
+    std::vector<std::int64_t> next(ends.begin(), ends.end() - 1);
+    std::vector<T> intercept(k);
+    if (const T* bias = weights.constant()) std::copy_n(bias, k, intercept.data());
+    const auto count = static_cast<std::size_t>(ends.back());
+    std::vector<T> data(count);
+    // SciPy keeps 32-bit indices where they do.
+    const auto fill = [&]<class Index>(std::vector<Index> indices) {
+        std::move(weights).for_each_once([&](std::size_t c, std::size_t j, T value) {
+            const auto at = static_cast<std::size_t>(next[c]++);
+            data[at] = value;
+            indices[at] = static_cast<Index>(j);
+        });
+        return nb::make_tuple(to_numpy(std::move(data)), to_numpy(std::move(indices)),
+                              to_numpy(std::vector<Index>(ends.begin(), ends.end())));
+    };
+    const std::size_t most = std::max(count, weights.features());
+    nb::object coef = most <= INT32_MAX ? nb::object(fill(std::vector<std::int32_t>(count)))
+                                        : nb::object(fill(std::vector<std::int64_t>(count)));
     return {coef, to_numpy(std::move(intercept))};
 }
 

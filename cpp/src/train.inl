@@ -4,14 +4,24 @@
 #include <algorithm>
 
 #include "polymargin/linear/block_descent.hpp"
+#include "polymargin/linear/searching_descent.hpp"
 #include "polymargin/linear/stream.hpp"
 #include "polymargin/linear/train.hpp"
+#include "polymargin/linear/weights/sparse.hpp"
 
 namespace polymargin {
 
 template <class Rows, WeightStore Store, class T>
 LinearOutcome train(const LinearProblem<Rows>& problem, const LinearOptions& options,
                     Duals<T>& duals, Store& weights, const Observer& observer) {
+    // Searches score many examples at once. The mean over classes needs them all at every visit.
+    if constexpr (requires { typename Store::template Together<Rows, T>; }) {
+        const double variables = static_cast<double>(problem.size()) * problem.k;
+        const bool pays = options.class_lists && variables >= options.searched_from;
+        if (pays && !duals.flat() && !problem.machine.zero_sum) {
+            return SearchingDescent<Rows, Store>(problem, options, duals, weights, observer).run();
+        }
+    }
     return BlockDescent<Rows, Store>(problem, options, duals, weights, observer).run();
 }
 
@@ -70,6 +80,7 @@ void predict_scores(const Rows& rows, const T* coef, std::size_t k, std::ptrdiff
 
 #define POLYMARGIN_COMPILE(Rows)                                                          \
     POLYMARGIN_COMPILE_STORE(Rows, DenseWeights)                                          \
+    POLYMARGIN_COMPILE_STORE(Rows, SparseWeights)                                         \
     namespace polymargin {                                                                \
     template void predict_scores(const Rows&, const Rows::value_type*, std::size_t,       \
                                  std::ptrdiff_t, std::ptrdiff_t, const Rows::value_type*, \

@@ -21,11 +21,13 @@ public:
     struct Slice {
         int first, last;  // classes
     };
+    struct Scratch {};
 
     MapWeights(std::size_t features, const Lanes& lanes, bool bias)
         : lanes_(lanes), features_(features + bias), bias_(bias) {}
 
     const Lanes& lanes() const { return lanes_; }
+    Scratch scratch() const { return {}; }
     MapWeights copy() const { return *this; }
 
     template <class Row>
@@ -37,7 +39,7 @@ public:
         sum(row, f);
     }
     template <class Row>
-    void scores_of(const Row row, std::span<const std::int32_t> classes, T* f) const {
+    void scores_of(const Row row, std::span<const std::int32_t> classes, T* f, Scratch&) const {
         std::vector<T> all(simd::padded<T>(lanes_.size()));
         sum(row, all.data());
         for (std::size_t at = 0; at < classes.size(); ++at) f[at] = all[classes[at]];

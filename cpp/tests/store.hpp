@@ -7,6 +7,12 @@ namespace polymargin::testing {
 template <class T>
 using Store = MapWeights<T>;
 }
+#elif defined(POLYMARGIN_SPARSE_WEIGHTS)
+#include "polymargin/linear/weights/sparse.hpp"
+namespace polymargin::testing {
+template <class T>
+using Store = SparseWeights<T>;
+}
 #else
 #include "polymargin/linear/weights/dense.hpp"
 namespace polymargin::testing {

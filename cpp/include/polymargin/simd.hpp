@@ -109,6 +109,41 @@ template <class P, class T>
 #endif
 }
 
+// One bit for each of `marked_lanes` numbers: whether it is set in `bits`, 32 to a word.
+#ifdef __AVX512VL__
+inline constexpr std::size_t marked_lanes = 16;
+[[gnu::always_inline]] inline std::uint32_t marked(const std::int32_t* numbers,
+                                                   const std::uint32_t* bits) {
+    const __m512i c = _mm512_loadu_si512(numbers);
+    const __m512i words = _mm512_i32gather_epi32(_mm512_srli_epi32(c, 5), bits, 4);
+    const __m512i shifted = _mm512_srlv_epi32(words, _mm512_and_si512(c, _mm512_set1_epi32(31)));
+    return _mm512_test_epi32_mask(shifted, _mm512_set1_epi32(1));
+}
+#elif defined(__AVX2__)
+inline constexpr std::size_t marked_lanes = 8;
+[[gnu::always_inline]] inline std::uint32_t marked(const std::int32_t* numbers,
+                                                   const std::uint32_t* bits) {
+    const __m256i c = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(numbers));
+    const __m256i words =
+        _mm256_i32gather_epi32(reinterpret_cast<const int*>(bits), _mm256_srli_epi32(c, 5), 4);
+    const __m256i from_top =
+        _mm256_sub_epi32(_mm256_set1_epi32(31), _mm256_and_si256(c, _mm256_set1_epi32(31)));
+    const __m256i shifted = _mm256_sllv_epi32(words, from_top);
+    return static_cast<std::uint32_t>(_mm256_movemask_ps(_mm256_castsi256_ps(shifted)));
+}
+#else
+inline constexpr std::size_t marked_lanes = 8;
+[[gnu::always_inline]] inline std::uint32_t marked(const std::int32_t* numbers,
+                                                   const std::uint32_t* bits) {
+    std::uint32_t found = 0;
+    for (std::size_t lane = 0; lane < marked_lanes; ++lane) {
+        const std::int32_t c = numbers[lane];
+        found |= (bits[c >> 5] >> (c & 31) & 1) << lane;
+    }
+    return found;
+}
+#endif
+
 // Horizontal reductions halve the pack until one lane is left.
 template <class T, int Lanes, class Combine>
 [[gnu::always_inline]] inline T reduce(Pack<T, Lanes> pack, Combine combine) {

@@ -86,6 +86,7 @@ class LinearOptions:
     block_solver: str  # "newton", ...
     block_tol: float  # tolerance of bisection and fixed-point, threshold of the greedy ones
     block_max_iter: int  # step bound of the inexact block solvers; 0: the solver's own default
+    weights: str  # "dense" | "sparse"
     shrinking: bool  # True
     class_lists: bool  # True
     second_order: bool  # True
@@ -93,6 +94,8 @@ class LinearOptions:
     seed: int
     n_threads: int  # 1
     shared_from: float  # 1e7; number of dual variables from which threads share a sweep
+    searched_from: float  # 1e7; and from which sparse weights are seen by listed classes alone
+    memory: float  # inf; bytes beyond which sparse weights are refused
     def __init__(self) -> None: ...
     def state(self) -> dict[str, Any]:
         """All of them by name."""
@@ -100,7 +103,9 @@ class LinearOptions:
     def fields() -> list[str]: ...
 
 class LinearResult:
-    coef: Floats  # (k, d) view of the solver's own (d + 1, padded k) matrix; centred when zero-sum
+    # (k, d) view of the solver's own (d + 1, padded k) matrix, or data, indices and indptr of
+    # compressed rows; centred when zero-sum
+    coef: Floats | tuple[Floats, NDArray[Any], NDArray[Any]]
     intercept: Floats  # (k,)
     duals: Duals
     n_iter: int

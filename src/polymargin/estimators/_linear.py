@@ -11,7 +11,6 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from polymargin import core
 from polymargin._attempt import unchanged_on_failure
 from polymargin._sklearn import Interval, StrOptions, fit_context
 from polymargin._threads import count_threads
@@ -27,15 +26,14 @@ from polymargin.fit import (
     RandomSource,
     StreamEngine,
     as_rows,
-    by_feature,
     check_finite,
     check_no_calibration,
     check_X,
     find_start,
     make_options,
     make_problem,
+    score_with,
     solve_linear,
-    sparse_scores,
     take_rows,
     warn_not_converged,
 )
@@ -107,7 +105,10 @@ class LinearSVM(BaseSVM):
         ``Bisection(tol=1e-2)`` where the block solver has options. Not all are defined for all
         machines.
     weights : {"auto", "dense", "sparse"}, default="auto"
-        ``"sparse"`` stores `coef_` as a CSR array after the fit.
+        How the weights are stored during the fit and after it. ``"sparse"``, for very many
+        classes, takes memory for those that are not zero, and `coef_` is a CSR array then.
+        ``"auto"`` is sparse where a dense array would be larger than 256 MiB and than what the
+        sparse weights are expected to take; zero-sum machines stay dense.
     class_weight : dict or "balanced", default=None
         Weight of each class; classes that a dict leaves out have weight 1. ``"balanced"``
         weighs inversely to the total sample weight of the class.
@@ -302,9 +303,8 @@ class LinearSVM(BaseSVM):
         result, _ = solve_linear(part, choice, options, warm, task, verbose, title=title)
         if result.exception is not None:
             raise result.exception
-        scored = as_rows(problem.X[others])
-        scores = core.scores(scored, result.coef, result.intercept, options.n_threads)
-        return scores, result.converged
+        score = score_with(result.coef, result.intercept, problem.X, options.n_threads)
+        return score(problem.X[others]), result.converged
 
     def _store(
         self, result: LinearOutcome, problem: Problem, machine: "MachineInfo", past: Past
@@ -433,17 +433,8 @@ class LinearSVM(BaseSVM):
         coef, intercept, n_threads = self.coef_, self.intercept_, count_threads(self.n_jobs)
         given, X = X, check_X(self, X, reset=False, dtype=coef.dtype)
         check_finite(as_rows(X), X, given)
-        if not sparse.issparse(coef):
-            return X, lambda part: core.scores(
-                as_rows(take_rows(X, part)), coef, intercept, n_threads
-            )
-        weights = by_feature(coef, X)
-
-        def score(part: slice) -> "NDArray[Any]":
-            with np.errstate(over="ignore", invalid="ignore"):
-                return sparse_scores(take_rows(X, part), weights, intercept)
-
-        return X, score
+        score = score_with(coef, intercept, X, n_threads)
+        return X, lambda part: score(take_rows(X, part))
 
     def sparsify(self) -> "Self":
         """Store `coef_` as a CSR array, which pays where most weights are zero.

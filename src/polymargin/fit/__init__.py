@@ -11,7 +11,8 @@ from polymargin.fit._past import Past
 from polymargin.fit._problem import Problem, join_problems, make_problem
 from polymargin.fit._progress import RECORD, Check, open_display
 from polymargin.fit._random import RandomSource, draw_seed
-from polymargin.fit._sparse import by_feature, sparse_scores, take_rows
+from polymargin.fit._scores import score_with
+from polymargin.fit._sparse import take_rows
 from polymargin.fit._state import (
     DualState,
     Keeper,
@@ -57,7 +58,6 @@ __all__ = [
     "StreamEngine",
     "apply_class_weight",
     "as_rows",
-    "by_feature",
     "check_X",
     "check_features",
     "check_finite",
@@ -79,8 +79,8 @@ __all__ = [
     "open_display",
     "restrict_duals",
     "scale_duals",
+    "score_with",
     "solve_linear",
-    "sparse_scores",
     "take_rows",
     "warn_not_converged",
 ]

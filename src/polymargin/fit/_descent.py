@@ -2,13 +2,17 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
+
+from scipy import sparse
 
 from polymargin import core
 from polymargin.fit._past import Past
 from polymargin.fit._problem import Problem
 from polymargin.fit._progress import Check
 from polymargin.fit._state import ProblemKeeper, scale_duals
+from polymargin.fit._weights import choose_weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,7 +24,7 @@ if TYPE_CHECKING:
 class LinearOutcome:
     """What a fit of a linear machine reached."""
 
-    coef: "Floats"
+    coef: "Floats | sparse.csr_array"
     intercept: "Floats"
     duals: "Duals"
     n_iter: int
@@ -33,10 +37,13 @@ class LinearOutcome:
     exception: BaseException | None
 
     @classmethod
-    def of(cls, result: "LinearResult", past: Past) -> "LinearOutcome":
+    def of(cls, result: "LinearResult", past: Past, n_features: int) -> "LinearOutcome":
         """What the core says, after what was before."""
+        coef = result.coef
+        if isinstance(coef, tuple):
+            coef = sparse.csr_array(coef, shape=(len(result.intercept), n_features))
         return cls(
-            coef=result.coef,
+            coef=coef,
             intercept=result.intercept,
             duals=result.duals,
             n_iter=past.passes_with(result.n_iter, result.history),
@@ -122,7 +129,7 @@ class Descent:
         passes: int,
         monitor: Callable[[Any], bool] | None,
     ) -> LinearOutcome:
-        options = with_options(self.options, max_iter=passes)
+        options = with_options(self.options, max_iter=passes, weights=self._weights)
         keeper = None if self.keeper is None else self.keeper.after(past)
         result = core.train_linear(
             self.problem.rows,
@@ -135,7 +142,12 @@ class Descent:
             monitor,
             keeper,
         )
-        return LinearOutcome.of(result, past)
+        return LinearOutcome.of(result, past, self.problem.rows.n_features)
+
+    @cached_property
+    def _weights(self) -> str:
+        wanted, bias = self.options.weights, self.options.fit_intercept
+        return choose_weights(wanted, self.problem, self.machine, bias)
 
     def _watch(self, stop: Callable[[Check], bool] | None) -> Callable[[Any], bool] | None:
         if stop is None:

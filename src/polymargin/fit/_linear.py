@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy import sparse
 
 from polymargin import core
 from polymargin._threads import count_threads
@@ -16,8 +17,10 @@ from polymargin.fit._past import Past
 from polymargin.fit._problem import Problem
 from polymargin.fit._progress import Check, Display, open_display
 from polymargin.fit._random import draw_seed
+from polymargin.fit._scores import by_feature, sparse_scores
 from polymargin.fit._second_order import SecondOrderSteps, alternate
 from polymargin.fit._state import ProblemKeeper
+from polymargin.fit._weights import total_memory
 from polymargin.solvers import BlockDescent, Choice, SecondOrder
 
 if TYPE_CHECKING:
@@ -35,6 +38,8 @@ def make_options(estimator: Any, choice: Choice[BlockDescent | SecondOrder]) -> 
     options.tol = float(estimator.tol)
     options.max_iter = int(estimator.max_iter)
     options.stopping = estimator.stopping
+    options.weights = estimator.weights
+    options.memory = total_memory()
     options.seed = draw_seed(estimator.random_state)
     options.n_threads = count_threads(estimator.n_jobs)
     choice.solver.apply(options)
@@ -102,11 +107,12 @@ def solve_linear(
 
 def _scores(problem: Problem, reached: LinearOutcome) -> "Iterator[tuple[slice, NDArray[Any]]]":
     """Of the rows in double, some at a time."""
-    weights = np.asarray(reached.coef, np.float64).T
+    coef = reached.coef.astype(np.float64)
+    weights = by_feature(coef, problem.X) if sparse.issparse(coef) else coef.T
     width = max(1, _AT_ONCE // max(weights.shape))
     for first in range(0, len(problem), width):
         part = slice(first, min(first + width, len(problem)))
-        yield part, problem.X[part].astype(np.float64) @ weights + reached.intercept
+        yield part, sparse_scores(problem.X[part].astype(np.float64), weights, reached.intercept)
 
 
 def _solve(

@@ -92,20 +92,3 @@ def duals_to_csr(
 def take_rows(X: Any, part: slice) -> Any:
     """Consecutive rows; all of them without a copy, which SciPy would make."""
     return X if (part.start, part.stop) == (0, X.shape[0]) else X[part]
-
-
-def by_feature(coef: sparse.csr_array, X: Any) -> Any:
-    """coef.T in the form in which products with the rows of `X` read it.
-
-    SciPy multiplies sparse rows with CSR alone, and would convert the weights for each product.
-    """
-    return coef.T.tocsr() if sparse.issparse(X) else coef.T
-
-
-def sparse_scores(X: Any, weights: Any, intercept: "NDArray[Any]") -> "NDArray[Any]":
-    """(n, k) = X @ weights + intercept with weights of `by_feature` and dense or sparse rows."""
-    scores = X @ weights
-    if sparse.issparse(scores):
-        scores = scores.toarray()
-    shifted: NDArray[Any] = scores + intercept
-    return shifted

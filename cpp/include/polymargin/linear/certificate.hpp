@@ -41,17 +41,31 @@ CertificateSums sum_examples(const LinearProblem<Rows>& problem, const Duals<T>&
     const double rounded = 1 - 64 * double(std::numeric_limits<T>::epsilon());
     ExampleCheck check(problem.machine, weights.lanes(), rounded);
     std::vector<T> scratch(problem.rows.scratch_size());
-    std::vector<ExampleHead> heads(Reduce::block);
-    std::vector<ExamplePart> parts(Reduce::block);
-    std::vector<double> kept(Reduce::block > 1 ? Reduce::block * check.size() : 0);
+    // Some stores score many examples together.
+    constexpr bool together = requires { typename Store::template Together<Rows, double>; };
+    constexpr std::size_t block = Reduce::block > 1 ? Reduce::block : together ? 32 : 1;
+    auto scores = [&] {
+        if constexpr (together) {
+            return typename Store::template Together<Rows, double>(weights, problem.rows);
+        } else {
+            return [&](std::size_t begin, std::size_t end, double* F) {
+                for (std::size_t i = begin; i < end; ++i, F += check.size()) {
+                    weights.scores_in_double(problem.rows.row(i, scratch.data()), F);
+                }
+            };
+        }
+    }();
+    std::vector<ExampleHead> heads(block);
+    std::vector<ExamplePart> parts(block);
+    std::vector<double> kept(block > 1 ? block * check.size() : 0);
     CertificateSums sums;
-    for (std::size_t begin = first; begin < last; begin += Reduce::block) {
-        const std::size_t count = std::min(Reduce::block, last - begin);
+    for (std::size_t begin = first; begin < last; begin += block) {
+        const std::size_t count = std::min(block, last - begin);
+        scores(begin, begin + count, kept.empty() ? check.scores() : kept.data());
         for (std::size_t e = 0; e < count; ++e) {
             const std::size_t i = begin + e;
-            weights.scores_in_double(problem.rows.row(i, scratch.data()), check.scores());
+            if (!kept.empty()) std::copy_n(&kept[e * check.size()], check.size(), check.scores());
             heads[e] = check.find_head(duals, i, problem.labels[i], problem.upper[i]);
-            if (!kept.empty()) std::copy_n(check.scores(), check.size(), &kept[e * check.size()]);
         }
         reduce(std::span(heads).first(count));
         for (std::size_t e = 0; e < count; ++e) {

@@ -26,7 +26,8 @@ public:
           duals_(duals),
           weights_(weights),
           block_(problem.machine, problem.k),
-          scratch_(problem.rows.scratch_size()) {}
+          scratch_(problem.rows.scratch_size()),
+          weights_scratch_(weights.scratch()) {}
 
     // A long list costs more than all classes in order.
     static bool short_enough(std::size_t entries, int k) {
@@ -48,7 +49,7 @@ public:
         if (problem_.machine.has_own && own_ == list_.size()) return {0, false, false};
         row_ = problem_.rows.row(i, scratch_.data());
         block_.restrict_to(static_cast<int>(classes_.size()));
-        weights_.scores_of(row_, classes_, block_.scores());
+        weights_.scores_of(row_, classes_, block_.scores(), weights_scratch_);
         return block_.prepare(own, norms_[i], T(problem_.upper[i]), threshold);
     }
 
@@ -99,6 +100,7 @@ private:
     const Store& weights_;
     ExampleBlock<T> block_;
     std::vector<T> scratch_;
+    typename Store::Scratch weights_scratch_;
 
     // The prepared example.
     std::span<DualEntry<T>> list_;

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -50,6 +52,13 @@ std::vector<T> working_norms(const LinearProblem<Rows>& problem) {
     return norms;
 }
 
+// Sparse weights whose optimum is not.
+struct TooDense : std::runtime_error {
+    explicit TooDense(double bytes)
+        : std::runtime_error("the weights are too dense to be stored"), bytes(bytes) {}
+    double bytes;
+};
+
 struct LinearOptions {
     Goal goal;
     BlockChoice block{};
@@ -58,7 +67,9 @@ struct LinearOptions {
     bool second_order = true;  // steps on the free variables
     std::uint64_t seed = 0;
     int threads = 1;
-    double shared_from = 1e7;  // number of dual variables from which threads share a sweep
+    double shared_from = 1e7;    // number of dual variables from which threads share a sweep
+    double searched_from = 1e7;  // and from which visits see listed classes alone, if weights allow
+    double memory = std::numeric_limits<double>::infinity();  // bytes for weights and duals
 };
 
 }  // namespace polymargin

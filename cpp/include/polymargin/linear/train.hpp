@@ -1,6 +1,6 @@
 // What the core offers for linear machines, for each kind of rows, either precision and any store
-// of weights. The templates are compiled in cpp/src for dense weights; train.inl compiles them for
-// another store.
+// of weights. The templates are compiled in cpp/src for dense and for sparse weights; train.inl
+// compiles them for another store.
 #pragma once
 
 #include "polymargin/duals.hpp"
@@ -8,6 +8,7 @@
 #include "polymargin/linear/outcome.hpp"
 #include "polymargin/linear/problem.hpp"
 #include "polymargin/linear/weights/dense.hpp"
+#include "polymargin/linear/weights/sparse.hpp"
 
 namespace polymargin {
 

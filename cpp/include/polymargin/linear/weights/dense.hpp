@@ -79,6 +79,8 @@ public:
         std::size_t first, last;
     };
 
+    struct Scratch {};
+
     // A bias is the weight of a constant feature 1.
     DenseWeights(std::size_t features, const Lanes& lanes, bool bias)
         : lanes_(lanes),
@@ -101,6 +103,7 @@ public:
     }
 
     const Lanes& lanes() const { return lanes_; }
+    Scratch scratch() const { return {}; }
 
     // The matrix itself, for those who hand it on: feature j of class c at values[j * stride + c],
     // the bias behind the features.
@@ -185,7 +188,7 @@ public:
     }
 
     template <class Row>
-    void scores_of(const Row row, std::span<const std::int32_t> classes, T* f) const {
+    void scores_of(const Row row, std::span<const std::int32_t> classes, T* f, Scratch&) const {
         const std::size_t count = classes.size();
         const T* start = constant();
         for (std::size_t at = 0; at < count; ++at) f[at] = start ? start[classes[at]] : T(0);

@@ -2,7 +2,7 @@
 // here, a lane for each:
 //
 //     scores(x, f), scores_in_double(x, f)   f = U^T x of all lanes, padded with zeros
-//     scores_of(x, classes, f)               of some
+//     scores_of(x, classes, f, scratch)      of some; each thread has its own scratch()
 //     add(x, change, slice)                  U += x change^T for a slice of the lanes, the change
 //                                            of all lanes or a list of Change
 //     slices(), slice(s, count), whole()     slices that threads may write side by side
@@ -29,6 +29,7 @@ concept WeightStore = requires(Store store, const Store& weights, std::size_t s)
     typename Store::value_type;
     typename Store::Slice;
     { weights.lanes() } -> std::convertible_to<const Lanes&>;
+    { weights.scratch() } -> std::same_as<typename Store::Scratch>;
     { weights.squared_norm(true) } -> std::same_as<double>;
     { weights.slice(s, s) } -> std::same_as<typename Store::Slice>;
     { weights.whole() } -> std::same_as<typename Store::Slice>;

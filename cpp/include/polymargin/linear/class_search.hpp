@@ -1,0 +1,249 @@
+// A look at every class of every example that moves nothing: the true gap, and for each example
+// those of its unlisted classes whose dual variables would rise most, which are then listed.
+//
+// An unlisted class has beta_c = 0, so it matters where its gradient is positive or, in a full
+// simplex, above that of a class in use. The weights are only read: threads share them freely.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <limits>
+#include <mutex>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "polymargin/duals.hpp"
+#include "polymargin/linear/problem.hpp"
+#include "polymargin/parallel.hpp"
+#include "polymargin/simd.hpp"
+#include "polymargin/sums.hpp"
+
+namespace polymargin {
+
+// What a search says of the examples it looked at.
+struct Searched {
+    CompensatedSum gap, loss;
+    double violation = 0;
+    double listed = 0;   // classes, over all examples
+    double wanting = 0;  // unlisted classes with a positive gradient
+
+    void add(const Searched& part) {
+        gap += part.gap.value();
+        loss += part.loss.value();
+        violation = std::max(violation, part.violation);
+        listed += part.listed;
+        wanting += part.wanting;
+    }
+};
+
+template <class Rows, class Store>
+class ClassSearch {
+public:
+    using T = typename Rows::value_type;
+
+    ClassSearch(const LinearProblem<Rows>& problem, Duals<T>& duals, const Store& weights,
+                int threads)
+        : problem_(problem), duals_(duals), gaps_(problem.size()) {
+        const std::size_t lanes = simd::padded<T>(problem.k);
+        block_ = std::clamp<std::size_t>(block_bytes / (lanes * sizeof(T)), 8, 512);
+        for (int t = 0; t < threads; ++t) workers_.push_back(Worker{{weights, problem.rows}});
+    }
+
+    // Of each example, as it was last met.
+    std::span<float> gaps() { return gaps_; }
+
+    // The examples first <= i < last. `interrupted` is asked by one thread; where it says so, what
+    // was seen is not the whole.
+    template <class Interrupted>
+    Searched operator()(std::size_t first, std::size_t last, T near, Interrupted&& interrupted) {
+        const std::size_t crew = crew_for(last - first, workers_.size());
+        std::vector<Searched> parts((last - first + block_ - 1) / block_);  // summed in order
+        std::atomic<std::size_t> next{first};
+        std::atomic<bool> stop{false};
+        std::exception_ptr failure;
+        std::mutex mutex;
+        run_crew(crew, [&](std::size_t t) {
+            try {
+                while (!stop) {
+                    const std::size_t begin = next.fetch_add(block_);
+                    if (begin >= last) break;
+                    look(workers_[t], begin, std::min(last, begin + block_), near,
+                         parts[(begin - first) / block_]);
+                    if (t == 0 && interrupted()) stop = true;
+                }
+            } catch (...) {
+                const std::lock_guard lock(mutex);
+                failure = std::current_exception();
+                stop = true;
+            }
+        });
+        if (failure) std::rethrow_exception(failure);
+        Searched all;
+        for (const Searched& part : parts) all.add(part);
+        return all;
+    }
+
+private:
+    static constexpr std::size_t block_bytes = 4 << 20;  // of scores
+    static constexpr std::size_t most_new = 24;          // classes that a search adds to a list
+    static constexpr T never = std::numeric_limits<T>::lowest() / T(1e8);
+
+    struct Candidate {
+        T score;
+        std::int32_t c;
+        bool operator<(const Candidate& other) const { return score > other.score; }
+    };
+
+    struct Worker {
+        typename Store::template Together<Rows, T> scores;
+        std::vector<T> F{};
+        std::vector<DualEntry<T>> entries{};
+        std::vector<Candidate> candidates{};  // a heap, the worst first
+    };
+
+    void look(Worker& worker, std::size_t first, std::size_t last, T near, Searched& found) {
+        const std::size_t stride = worker.scores.stride();
+        if (worker.F.empty()) worker.F.resize(block_ * stride);
+        worker.scores(first, last, worker.F.data());
+        for (std::size_t i = first; i < last; ++i) {
+            look_at(worker, i, worker.F.data() + (i - first) * stride, stride, near, found);
+        }
+    }
+
+    void look_at(Worker& worker, std::size_t i, T* f, std::size_t stride, T near, Searched& found) {
+        const Machine& machine = problem_.machine;
+        const std::int32_t y = problem_.labels[i];
+        const double C = problem_.upper[i];
+        const auto gradients = machine.gradients(f[y], T(0), problem_.k);
+        const T other = gradients.other;
+        f[y] = never;
+        std::fill(f + problem_.k, f + stride, never);
+
+        simd::Sum<T> hinges;
+        simd::Largest<T> largest(never);
+        std::size_t positive = 0;
+        simd::for_each_pack<T>(stride, [&]<class P>(std::size_t at, P) {
+            const P g = simd::load<P>(f + at) + other;
+            hinges.add(simd::max(g, P{}));
+            largest.add(g);
+            positive += static_cast<std::size_t>(std::popcount(simd::bits_above(g, T(0))));
+        });
+        const T own = machine.has_own ? gradients.own : never;
+        const double top = std::max({T(0), largest.value(), own});
+        const double loss = machine.simplex()
+                                ? C * top
+                                : C * (machine.weight_other * double(hinges.value()) +
+                                       machine.weight_own * double(std::max(T(0), own)));
+
+        // The dual variables, at the gradients that their classes have.
+        double product = 0, total = 0, violation = 0;
+        T lowest = std::numeric_limits<T>::infinity();  // gradient of a variable in use
+        duals_.for_each(i, [&](std::int32_t c, T beta) {
+            const T g = c == y ? own : f[c] + other;
+            product += double(beta) * g;
+            total += beta;
+            lowest = std::min(lowest, g);
+        });
+        const bool is_full = machine.simplex() && total >= C * nearly;
+        const T floor = is_full ? lowest : T(0);  // a class above it wants to rise
+        if (machine.simplex()) {
+            violation = std::max(0.0, top - double(is_full ? lowest : std::min(lowest, T(0))));
+        } else {
+            violation = box_violation(i, f, other, own, C, top);
+        }
+        const double gap = std::max(0.0, loss - product);
+        gaps_[i] = static_cast<float>(gap);
+        found.gap += gap;
+        found.loss += loss;
+        found.violation = std::max(found.violation, violation);
+        if (!duals_.listed(i)) return;
+        list(worker, i, f, stride, other, own, floor, near, positive, found);
+    }
+
+    double box_violation(std::size_t i, const T* f, T other, T own, double C, double top) const {
+        const Machine& machine = problem_.machine;
+        double worst = 0, at_bound = 0;
+        duals_.for_each(i, [&](std::int32_t c, T beta) {
+            const bool is_own = c == problem_.labels[i];
+            const double g = is_own ? own : f[c] + other;
+            worst = std::max(worst, -g);
+            if (beta >= machine.upper(is_own, C) * nearly) at_bound = std::max(at_bound, g);
+        });
+        // The largest gradient counts unless it may be that of a variable at its bound.
+        return top > at_bound ? std::max(worst, top) : worst;
+    }
+
+    // The new list: what is positive or near it, and the best of the others.
+    void list(Worker& worker, std::size_t i, T* f, std::size_t stride, T other, T own, T floor,
+              T near, std::size_t positive, Searched& found) {
+        auto& entries = worker.entries;
+        auto& candidates = worker.candidates;
+        entries.clear();
+        candidates.clear();
+        const std::int32_t y = problem_.labels[i];
+        bool has_own = !problem_.machine.has_own;
+        const std::span<DualEntry<T>> listed = duals_.list(i);
+        for (const DualEntry<T>& entry : listed) {
+            const bool is_own = entry.c == y;
+            const T g = is_own ? own : f[entry.c] + other;
+            if (!is_own) {
+                f[entry.c] = never;
+                positive -= g > 0;
+            }
+            has_own |= is_own;
+            if (is_own || entry.value != 0 || g > floor - near) entries.push_back(entry);
+        }
+        found.listed += static_cast<double>(listed.size());
+        found.wanting += static_cast<double>(positive);
+        if (!has_own) entries.push_back({y, T(0)});
+        if (positive > 0) choose(candidates, i, f, stride, floor - other);
+        const bool unchanged = candidates.empty() && entries.size() == listed.size() && has_own;
+        if (unchanged) return;
+        for (const Candidate& candidate : candidates) entries.push_back({candidate.c, T(0)});
+        std::sort(entries.begin(), entries.end(),
+                  [](const auto& a, const auto& b) { return a.c < b.c; });
+        duals_.assign(i, entries);
+    }
+
+    // The largest scores above the floor, which rises with them. Where many are equal, as at the
+    // start, examples begin at different classes.
+    void choose(std::vector<Candidate>& candidates, std::size_t i, const T* f, std::size_t stride,
+                T floor) const {
+        constexpr std::size_t lanes = simd::half_lanes<T>;
+        const auto look = [&](std::size_t from, std::size_t to) {
+            simd::for_each_pack<T>(to - from, [&]<class P>(std::size_t at, P) {
+                const std::size_t begin = from + at;
+                std::uint32_t bits = simd::bits_above(simd::load<P>(f + begin), floor);
+                for (; bits; bits &= bits - 1) {
+                    const auto c = begin + static_cast<std::size_t>(std::countr_zero(bits));
+                    if (!(f[c] > floor)) continue;  // which has risen
+                    if (candidates.size() == most_new) {
+                        std::pop_heap(candidates.begin(), candidates.end());
+                        candidates.pop_back();
+                    }
+                    candidates.push_back({f[c], static_cast<std::int32_t>(c)});
+                    std::push_heap(candidates.begin(), candidates.end());
+                    if (candidates.size() == most_new) floor = candidates.front().score;
+                }
+            });
+        };
+        const std::size_t start = i * 0x9e3779b1u % (stride / lanes) * lanes;
+        look(start, stride);
+        look(0, start);
+    }
+
+    static constexpr double nearly = 1 - 64 * double(std::numeric_limits<T>::epsilon());
+
+    const LinearProblem<Rows>& problem_;
+    Duals<T>& duals_;
+    std::vector<float> gaps_;
+    std::vector<Worker> workers_;
+    std::size_t block_;
+};
+
+}  // namespace polymargin

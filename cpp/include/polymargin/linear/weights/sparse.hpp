@@ -1,0 +1,446 @@
+// The weights where there are very many classes: for each feature a list of the classes in which
+// it counts, or a full row where these are many (feature_row.hpp). Memory follows the weights that
+// are not zero.
+//
+// Scores of many examples are computed together, so that the full rows of frequent features are
+// read from a near cache: tile by tile of classes for all of them, then the lists of each.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "polymargin/block/change.hpp"
+#include "polymargin/lanes.hpp"
+#include "polymargin/linear/weights/alphas_by_class.hpp"
+#include "polymargin/linear/weights/feature_row.hpp"
+#include "polymargin/linear/weights/full_terms.hpp"
+#include "polymargin/linear/weights/marks.hpp"
+#include "polymargin/linear/weights/store.hpp"
+#include "polymargin/parallel.hpp"
+#include "polymargin/rows.hpp"
+#include "polymargin/simd.hpp"
+#include "polymargin/sums.hpp"
+
+namespace polymargin {
+
+template <class T>
+class SparseWeights {
+public:
+    using value_type = T;
+    static constexpr bool is_sparse = true;
+
+    // The features of one of `count` threads, neighbours together: their rows share cache lines.
+    struct Slice {
+        std::size_t s, count;
+        bool holds(std::size_t j) const { return count == 1 || (j >> 2) % count == s; }
+    };
+
+    using Scratch = Marks;
+
+    SparseWeights(std::size_t features, const Lanes& lanes, bool bias)
+        : lanes_(lanes),
+          classes_(static_cast<std::size_t>(lanes.size())),
+          stride_(simd::padded<T>(classes_)),
+          longest_(classes_ <= few ? 0 : static_cast<std::size_t>(longest_share * classes_)),
+          bias_(bias),
+          rows_(features + bias),
+          writers_(most_slices) {
+        if (bias_) rows_.back().fill_up(stride_);
+    }
+
+    SparseWeights copy() const {
+        SparseWeights other(rows_.size() - bias_, lanes_, bias_);
+        for (std::size_t j = 0; j < rows_.size(); ++j) other.rows_[j] = rows_[j].copy(stride_);
+        return other;
+    }
+
+    const Lanes& lanes() const { return lanes_; }
+    Scratch scratch() const { return Marks(lanes_.size()); }
+
+    // --- scores
+
+    template <class Row>
+    void scores(const Row row, T* f) const {
+        sum(row, f);
+    }
+    template <class Row>
+    void scores_in_double(const Row row, double* f) const {
+        sum(row, f);
+    }
+
+    // Of the examples first <= i < last, those of each at F + (i - first) stride().
+    template <class Rows, class V>
+    class Together {
+    public:
+        Together(const SparseWeights& weights, const Rows& rows)
+            : weights_(weights), rows_(rows), scratch_(rows.scratch_size()) {}
+
+        void operator()(std::size_t first, std::size_t last, V* F) {
+            terms_.clear();
+            ends_.clear();
+            for (std::size_t i = first; i < last; ++i) {
+                const auto row = rows_.row(i, scratch_.data());
+                for (std::size_t p = 0; p < row.size(); ++p) {
+                    weights_.prefetch_row(row, p);
+                    const FeatureRow<T>& u = weights_.rows_[row.index(p)];
+                    if (u.is_full()) terms_.push_back({u.values(), V(row.value(p))});
+                }
+                ends_.push_back(terms_.size());
+                weights_.begin(F + (i - first) * stride());
+            }
+            for (std::size_t at = 0; at < stride(); at += tile_lanes<V>) {
+                std::size_t begin = 0;
+                for (std::size_t e = 0; e < ends_.size(); ++e) {
+                    const std::span<const FullTerm<T, V>> terms(terms_.data() + begin,
+                                                                ends_[e] - begin);
+                    add_full_tile(terms, at, stride(), F + e * stride());
+                    begin = ends_[e];
+                }
+            }
+            for (std::size_t i = first; i < last; ++i) {
+                const auto row = rows_.row(i, scratch_.data());
+                V* f = F + (i - first) * stride();
+                for (std::size_t p = 0; p < row.size(); ++p) {
+                    weights_.prefetch_row(row, p);
+                    weights_.add_list(row.index(p), V(row.value(p)), f);
+                }
+            }
+        }
+
+        // Lanes from one example to the next.
+        std::size_t stride() const { return simd::padded<V>(weights_.classes_); }
+
+    private:
+        const SparseWeights& weights_;
+        const Rows& rows_;
+        std::vector<T> scratch_;
+        std::vector<FullTerm<T, V>> terms_;
+        std::vector<std::size_t> ends_;  // of the terms of each example
+    };
+
+    template <class Row>
+    void scores_of(const Row row, std::span<const std::int32_t> classes, T* f,
+                   Scratch& marks) const {
+        const T* start = constant();
+        const std::size_t count = classes.size();
+        for (std::size_t at = 0; at < count; ++at) {
+            f[at] = start ? start[classes[at]] : T(0);
+            marks.set(classes[at], at);
+        }
+        for (std::size_t p = 0; p < row.size(); ++p) {
+            prefetch_row(row, p);
+            const FeatureRow<T>& u = rows_[row.index(p)];
+            const T x = row.value(p);
+            const T* values = u.values();
+            if (u.is_full()) {
+                for (std::size_t at = 0; at < count; ++at) f[at] += x * values[classes[at]];
+            } else {
+                marks.for_each(u.classes(), u.size(),
+                               [&](std::size_t e, std::size_t at) { f[at] += x * values[e]; });
+            }
+        }
+        for (const std::int32_t c : classes) marks.clear(c);
+    }
+
+    // --- updates
+
+    template <class Row>
+    void add(const Row row, const T* delta, Slice slice) {
+        auto& changes = writer(slice).changes;
+        changes.clear();
+        for (std::size_t c = 0; c < classes_; ++c) {
+            if (delta[c] != 0) changes.push_back({static_cast<std::int32_t>(c), delta[c], T(0)});
+        }
+        add(row, std::span<const Change<T>>(changes), slice);
+    }
+
+    template <class Row>
+    void add(const Row row, std::span<const Change<T>> changes, Slice slice) {
+        Writer& to = writer(slice);
+        to.begin(changes);
+        for (std::size_t p = 0; p < row.size(); ++p) {
+            const std::size_t j = row.index(p);
+            prefetch_row(row, p);
+            if (slice.holds(j)) add_to(rows_[j], row.value(p), changes, to);
+        }
+        if (bias_ && slice.holds(rows_.size() - 1)) add_to(rows_.back(), T(1), changes, to);
+        for (const Change<T>& change : changes) to.marks.clear(change.c);
+    }
+
+    std::size_t slices() const { return most_slices; }
+    Slice slice(std::size_t s, std::size_t count) const { return {s, count}; }
+    Slice whole() const { return {0, 1}; }
+
+    // --- the whole
+
+    void scale(T factor) {
+        for (FeatureRow<T>& row : rows_) {
+            const std::size_t count = row.is_full() ? classes_ : row.size();
+            for (std::size_t e = 0; e < count; ++e) row.values()[e] *= factor;
+        }
+    }
+
+    double squared_norm(bool centred) const {
+        CompensatedSum norm;
+        for (const FeatureRow<T>& row : rows_) {
+            double square = 0, sum = 0;
+            row.for_each(classes_, [&](std::size_t, T value) {
+                square += double(value) * value;
+                sum += value;
+            });
+            norm += centred ? square - sum * sum / static_cast<double>(classes_) : square;
+        }
+        return norm.value();
+    }
+
+    // Fills the rows whose mean is not zero.
+    void centre() {
+        for (FeatureRow<T>& row : rows_) {
+            double sum = 0;
+            row.for_each(classes_, [&](std::size_t, T value) { sum += value; });
+            const T mean = static_cast<T>(sum / static_cast<double>(classes_));
+            if (mean == 0) continue;
+            row.fill_up(stride_);
+            for (std::size_t c = 0; c < classes_; ++c) row.values()[c] -= mean;
+        }
+    }
+
+    // One class after the other, so that only one of them is there in double.
+    template <class Problem>
+    double rebuild(const Problem& problem, const Duals<T>& duals, int threads) {
+        for (FeatureRow<T>& row : rows_) row.clear(stride_);
+        const std::size_t entries = problem.machine.zero_sum
+                                        ? problem.size() * static_cast<std::size_t>(problem.k)
+                                        : duals.nonzeros() + problem.size();
+        const std::size_t passes = std::clamp<std::size_t>(entries / most_alphas, 1, classes_);
+        CompensatedSum norm;
+        for (std::size_t pass = 0; pass < passes; ++pass) {
+            const std::size_t first = classes_ * pass / passes;
+            const std::size_t last = classes_ * (pass + 1) / passes;
+            const AlphasByClass alphas(problem, duals,
+                                       lanes_.part(static_cast<int>(first),
+                                                   static_cast<int>(last)));
+            norm += rebuild(problem, alphas, first, last, threads);
+        }
+        return norm.value();
+    }
+
+    // Calls body(class, feature, weight) for the weights that are not 0, features ascending.
+    template <class Body>
+    void for_each(Body&& body) const {
+        for (std::size_t j = 0; j < features(); ++j) visit(j, body);
+    }
+    // The same, and gives up each row after it.
+    template <class Body>
+    void for_each_once(Body&& body) && {
+        for (std::size_t j = 0; j < features(); ++j) {
+            visit(j, body);
+            rows_[j] = {};
+        }
+    }
+    // The weights of the constant feature; null without one.
+    const T* constant() const { return bias_ ? rows_.back().values() : nullptr; }
+    std::size_t features() const { return rows_.size() - bias_; }
+
+    // All values by feature, the bias last, the zeros included.
+    std::vector<T> packed() const {
+        std::vector<T> values(rows_.size() * classes_);
+        for (std::size_t j = 0; j < rows_.size(); ++j) {
+            rows_[j].for_each(classes_,
+                              [&](std::size_t c, T value) { values[j * classes_ + c] = value; });
+        }
+        return values;
+    }
+
+    std::size_t bytes() const {
+        std::size_t total = rows_.size() * sizeof(FeatureRow<T>);
+        for (const FeatureRow<T>& row : rows_) total += row.bytes(stride_);
+        return total;
+    }
+
+private:
+    static constexpr std::size_t most_slices = 64, few = 64;
+    static constexpr double longest_share = 0.15;  // of the classes, for a list
+    static constexpr std::size_t most_alphas = 1 << 25;
+
+    // What a thread needs to write.
+    struct Writer {
+        Marks marks;
+        std::vector<Change<T>> changes;
+        std::vector<std::uint32_t> seen;  // by change: the last row that had its class
+        std::uint32_t row = 0;
+
+        void begin(std::span<const Change<T>> next) {
+            if (next.size() > seen.size()) seen.resize(next.size());
+            for (std::size_t at = 0; at < next.size(); ++at) marks.set(next[at].c, at);
+        }
+    };
+
+    template <class Body>
+    void visit(std::size_t j, Body&& body) const {
+        rows_[j].for_each(classes_, [&](std::size_t c, T value) {
+            if (value != 0) body(c, j, value);
+        });
+    }
+
+    Writer& writer(const Slice& slice) {
+        Writer& found = writers_[slice.s];
+        if (found.marks.empty()) found.marks = scratch();
+        return found;
+    }
+
+    template <class Row>
+    [[gnu::always_inline]] void prefetch_row(const Row& row, std::size_t p) const {
+        constexpr std::size_t far = 12, near = 4;
+        if (p + far < row.size()) __builtin_prefetch(&rows_[row.index(p + far)]);
+        if (p + near < row.size()) {
+            const FeatureRow<T>& next = rows_[row.index(p + near)];
+            if (!next.is_full() && next.size()) {
+                prefetch_lines(next.classes(), next.size() * sizeof(std::int32_t));
+            }
+        }
+    }
+
+    template <class V>
+    void begin(V* f) const {
+        const T* start = constant();
+        const std::size_t stored = start ? classes_ : 0;
+        for (std::size_t c = 0; c < stored; ++c) f[c] = V(start[c]);
+        std::fill(f + stored, f + simd::padded<V>(classes_), V(0));
+    }
+
+    template <class V>
+    [[gnu::always_inline]] void add_list(std::size_t j, V x, V* f) const {
+        const FeatureRow<T>& u = rows_[j];
+        if (u.is_full()) return;
+        const std::int32_t* classes = u.classes();
+        const T* values = u.values();
+        for (std::size_t e = 0; e < u.size(); ++e) f[classes[e]] += x * V(values[e]);
+    }
+
+    template <class Row, class V>
+    void sum(const Row row, V* f) const {
+        std::array<FullTerm<T, V>, 32> terms;
+        std::size_t count = 0;
+        begin(f);
+        const auto flush = [&] {
+            add_full(std::span<const FullTerm<T, V>>(terms.data(), count),
+                     simd::padded<V>(classes_), f);
+            count = 0;
+        };
+        for (std::size_t p = 0; p < row.size(); ++p) {
+            prefetch_row(row, p);
+            const FeatureRow<T>& u = rows_[row.index(p)];
+            if (u.is_full()) {
+                terms[count++] = {u.values(), V(row.value(p))};
+                if (count == terms.size()) flush();
+            } else {
+                add_list(row.index(p), V(row.value(p)), f);
+            }
+        }
+        flush();
+    }
+
+    void add_to(FeatureRow<T>& u, T x, std::span<const Change<T>> changes, Writer& to) {
+        T* values = u.values();
+        if (u.is_full()) {
+            for (const Change<T>& change : changes) values[change.c] += x * change.delta;
+            return;
+        }
+        if (++to.row == 0) {
+            std::fill(to.seen.begin(), to.seen.end(), 0);
+            to.row = 1;
+        }
+        std::size_t found = 0;
+        to.marks.for_each(u.classes(), u.size(), [&](std::size_t e, std::size_t at) {
+            values[e] += x * changes[at].delta;
+            to.seen[at] = to.row;
+            ++found;
+        });
+        if (found == changes.size()) return;
+        for (std::size_t at = 0; at < changes.size(); ++at) {
+            if (to.seen[at] != to.row) {
+                u.append(changes[at].c, x * changes[at].delta, longest_, stride_);
+            }
+        }
+    }
+
+    // The lanes first <= c < last, whose rows are empty; returns their squared norm before
+    // rounding.
+    template <class Problem>
+    double rebuild(const Problem& problem, const AlphasByClass& alphas, std::size_t first,
+                   std::size_t last, int threads) {
+        struct Column {
+            std::vector<std::pair<std::uint32_t, T>> weights;
+            double norm;
+        };
+        const std::size_t at_once = 16 * static_cast<std::size_t>(threads);
+        std::vector<Column> columns(at_once);
+        std::vector<std::vector<double>> dense(threads, std::vector<double>(rows_.size()));
+        CompensatedSum norm;
+        for (std::size_t begin = first; begin < last; begin += at_once) {
+            const std::size_t count = std::min(at_once, last - begin);
+            parallel_for(threads, threads, [&](std::size_t t) {
+                std::vector<typename Problem::value_type> scratch(problem.rows.scratch_size());
+                for (std::size_t at = t; at < count; at += threads) {
+                    auto& [weights, square] = columns[at];
+                    square = find_column(problem, alphas.of(begin + at - first), dense[t], scratch,
+                                         weights);
+                }
+            });
+            parallel_for(threads, threads, [&](std::size_t t) {
+                const Slice slice{t, static_cast<std::size_t>(threads)};
+                for (std::size_t at = 0; at < count; ++at) {
+                    const auto c = static_cast<std::int32_t>(begin + at);
+                    for (const auto& [j, w] : columns[at].weights) {
+                        if (slice.holds(j)) rows_[j].append(c, w, longest_, stride_);
+                    }
+                }
+            });
+            for (std::size_t at = 0; at < count; ++at) norm += columns[at].norm;
+        }
+        return norm.value();
+    }
+
+    // w = sum_i a_i x_i, in `dense`, which is 0 before and after.
+    template <class Problem>
+    double find_column(const Problem& problem, std::span<const AlphasByClass::Entry> alphas,
+                       std::vector<double>& dense,
+                       std::vector<typename Problem::value_type>& scratch,
+                       std::vector<std::pair<std::uint32_t, T>>& weights) const {
+        weights.clear();
+        const auto add = [&](std::size_t j, double change) {
+            if (change == 0) return;
+            if (dense[j] == 0) weights.push_back({static_cast<std::uint32_t>(j), T(0)});
+            dense[j] += change;
+        };
+        for (const auto& [i, a] : alphas) {
+            const auto row = problem.rows.row(i, scratch.data());
+            for (std::size_t p = 0; p < row.size(); ++p) add(row.index(p), a * row.value(p));
+            if (bias_) add(rows_.size() - 1, a);
+        }
+        double norm = 0;
+        std::size_t kept = 0;
+        for (const auto& [j, unset] : weights) {
+            // A sum that was 0 on the way is listed again, and 0 the second time.
+            const double w = std::exchange(dense[j], 0);
+            norm += w * w;
+            if (T(w) != 0) weights[kept++] = {j, T(w)};
+        }
+        weights.resize(kept);
+        return norm;
+    }
+
+    Lanes lanes_;
+    std::size_t classes_, stride_;
+    std::size_t longest_;  // list
+    bool bias_;
+    std::vector<FeatureRow<T>> rows_;  // by feature, the bias last
+    std::vector<Writer> writers_;      // by slice
+};
+
+}  // namespace polymargin
