@@ -113,7 +113,7 @@ class TestNumbers:
     ) -> None:
         numbers = [f"{i % distinct}.5" for i in range(60)]
         path = table(b=["x", "y"] * 32, a=[*numbers, "-", *["-", "many", "-"]])
-        told = f"'a' is taken for .*, though {distinct} of its .* are numbers: '-' is not"
+        told = f"'a' is taken for .*, though {distinct} of its .* are numbers: 'many' is not"
         with pytest.warns(UserWarning, match=told) as caught:
             assert read(path).reading["kinds"]["a"] == kind
         assert len(caught) == 1

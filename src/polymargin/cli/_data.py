@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polymargin._sklearn import InvalidParameterError
+from polymargin._wording import column_option
 from polymargin.cli._exit import is_refusal
 from polymargin.cli._garbage import start_search
 from polymargin.cli._model_kind import model_kind
@@ -134,11 +135,13 @@ def concerning(path: Path) -> Iterator[None]:
 
 
 def check_missing(table: Table, path: Path, remedy: str) -> None:
-    """Refuse a number that is not there, and tell where that is."""
+    """Refuse a number or a date that is not there, and tell where that is."""
     cell = table.first_missing
     if cell is not None:
+        without = column_option(cell.name[:40], "drop")
         raise DataError(
-            f"the number of column {cell.name!r} is missing here; {remedy}",
+            f"the {table.X.kinds[cell.name]} of column {cell.name!r} is missing here; {remedy}, or "
+            f"do without the column ({without})",
             path=str(path),
             line=cell.line,
             column=cell.column,
