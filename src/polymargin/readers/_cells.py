@@ -2,8 +2,8 @@
 
 Numbers are written in one of two manners: with a decimal point and perhaps commas between groups
 of three digits, as in 1,234.5, or with a decimal comma and points between groups, as in 1.234,5.
-Groups may also be separated by blanks or apostrophes. A unit may stand beside the number, that of a
-currency or per cent, which has to be the same in all cells of a column that have one.
+Groups may also be separated by blanks or apostrophes. A unit may stand beside the number, as in
+`_units`, which has to be the same in all cells of a column that have one.
 
 Some cells are missing in any column. Others, such as a dash, stand for a missing value among
 numbers, dates and times of day, and are words among words.
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.readers._cut_rows import CutCells
+from polymargin.readers._units import split_unit
 
 __all__ = [
     "NUMBER_MANNERS",
@@ -28,7 +29,6 @@ __all__ = [
     "has_ambiguous_comma",
     "is_missing",
     "lacks_value",
-    "split_unit",
     "to_numbers",
     "to_words",
 ]
@@ -47,12 +47,6 @@ _PLACEHOLDERS = frozenset(
 _PLAIN = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
 _BLANKS = " \u00a0\u202f'\u2019"  # between groups of digits
-_CURRENCY = "[$€£¥₹₽₩₺]|EUR|USD|GBP|CHF|JPY"
-_UNIT = re.compile(
-    rf"(?P<sign>[+-]?)(?:(?P<before>{_CURRENCY})\s*(?P<first>[^%]*)"
-    rf"|(?P<last>.*?)\s*(?P<after>%|{_CURRENCY}))"
-)
-_LONGEST_NUMBER = 64  # characters, with its unit
 
 
 def _written_with(decimal: str, group: str) -> re.Pattern[str]:
@@ -113,16 +107,6 @@ def lacks_value(cell: str) -> bool:
     return text in _MISSING or text in _PLACEHOLDERS
 
 
-def split_unit(cell: str) -> tuple[str, str | None]:
-    """A number and the unit beside it, None where there is none."""
-    text = cell.strip()
-    found = _UNIT.fullmatch(text) if len(text) <= _LONGEST_NUMBER else None
-    if found is None:
-        return text, None
-    number = found["first"] or found["last"] or ""
-    return found["sign"] + number, found["before"] or found["after"]
-
-
 def fit_numbers(cells: Sequence[str]) -> Fit:
     """The manners in which all cells are numbers; infinite ones are left in place."""
     if isinstance(cells, CutCells) and cells.are_plain:
@@ -161,7 +145,7 @@ def fit_numbers(cells: Sequence[str]) -> Fit:
 
 def could_be_number(word: str) -> bool:
     """Whether a word that is not empty is a number in one of the manners."""
-    if not (word[0].isdigit() or word[-1].isdigit()):
+    if not (word[0].isdigit() or word[0] in "+-" or word[-1].isdigit()):
         return False
     return bool(_manners_of(word) or _manners_of(split_unit(word)[0]))
 

@@ -17,13 +17,13 @@ from polymargin.readers._cells import (
     fit_numbers,
     has_ambiguous_comma,
     lacks_value,
-    split_unit,
     to_numbers,
     to_words,
 )
 from polymargin.readers._dates import DATE_MANNERS, ShortYears, fit_dates, is_clear, to_dates
 from polymargin.readers._kinds import EMPTY, NAMING_WORDS, Facts, base_kind
 from polymargin.readers._times import TIME_MANNERS, fit_times, to_hours
+from polymargin.readers._units import split_unit
 
 __all__ = ["Column", "ReadCells"]
 
@@ -287,11 +287,7 @@ class Column:
             return None
         found, kind = self.facts.slip(), self.facts.kind_of_words()
         what = {"drop": "names of the rows and left out", "category": "a category"}.get(kind, kind)
-        return found and (
-            f"column {self.name!r} is taken for {what}, though {found}; where that stands for a "
-            "missing one, leave the cell empty; else say what the column holds (kinds=, "
-            "--column NAME=KIND)"
-        )
+        return found and f"column {self.name!r} is taken for {what}, though {found}"
 
     def is_like_name(self) -> bool | None:
         """Whether the name of the column could be one of its cells; None where that tells nothing.

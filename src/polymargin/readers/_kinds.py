@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from polymargin.readers._cells import could_be_number, lacks_value
 from polymargin.readers._dates import could_be_date
+from polymargin.readers._units import split_unit
 
 __all__ = [
     "EMPTY",
@@ -104,6 +105,7 @@ class Facts:
         # Distinct words that could be numbers, or dates, and the first that is neither nor a gap.
         self._n_alike = dict.fromkeys(_ALIKE, 0)
         self._first_unlike: dict[str, str] = {}
+        self._units: dict[str, str] = {}  # and the first word with it
         self._distinct: set[float] = set()  # numbers, or hashes of words, which may be long
         self._may_be_id = has_id_name(column)
         self._may_count = may_count
@@ -144,6 +146,9 @@ class Facts:
                     self._n_alike[what] += 1
                 elif not lacks_value(word):
                     self._first_unlike.setdefault(what, word)
+            unit = split_unit(word)[1] if len(self._units) < 2 else None
+            if unit is not None:
+                self._units.setdefault(unit, word)
 
     @property
     def is_empty(self) -> bool:
@@ -158,9 +163,21 @@ class Facts:
         """What is strange about words nearly all of which could be numbers, or dates."""
         n_distinct = len(self._distinct)
         for what, n_alike in self._n_alike.items():
-            if n_alike >= max(_FEWEST, _NEARLY_ALL * n_distinct) and what in self._first_unlike:
-                unlike = self._first_unlike[what][:40]
-                return f"{n_alike:,} of its {n_distinct:,} values are {what}: {unlike!r} is not"
+            if n_alike < max(_FEWEST, _NEARLY_ALL * n_distinct):
+                continue
+            if what in self._first_unlike:
+                return (
+                    f"{n_alike:,} of its {n_distinct:,} values are {what}: "
+                    f"{self._first_unlike[what][:40]!r} is not; where that stands for a missing "
+                    "one, leave the cell empty; else say what the column holds (kinds=, --column "
+                    "NAME=KIND)"
+                )
+            if len(self._units) > 1:
+                one, other = (word[:40] for word in self._units.values())
+                return (
+                    f"its values are numbers in several units, as in {one!r} and {other!r}; bring "
+                    "all of them to one"
+                )
         return None
 
     def kind_of_words(self) -> str:
