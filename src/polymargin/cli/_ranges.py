@@ -56,24 +56,30 @@ class RangeWatch:
     def tell(self) -> None:
         """Warn of each column that is far away, or of another time."""
         for name, n_values in self._n_values.items():
-            if self._n_far[name] > n_values / 2:
-                warn(self._message(name, "lie far outside of what", "worthless"))
-            elif self._n_outside[name] > n_values / 2 and self._kinds[name] != "number":
-                warn(self._message(name, "are of another time than those", "worse"))
+            is_number = self._kinds[name] == "number"
+            n_strange = (self._n_far if is_number else self._n_outside)[name]
+            if n_strange > n_values / 2:
+                warn(self._about_numbers(name) if is_number else self._about_dates(name))
 
-    def _message(self, name: str, where: str, quality: str) -> str:
-        kind = self._kinds[name]
-        what, remedy = (
-            ("numbers", "check its unit, or train")
-            if kind == "number"
-            else ("dates", "where the date itself says nothing of the class, train")
-        )
-        trained, here = (_between(*ends, kind) for ends in (self._trained(name), self._ends[name]))
+    def _about_numbers(self, name: str) -> str:
         return (
-            f"the {what} of column {name!r} {where} the model was trained on: it saw {trained}, "
-            f"and here they are {here}, so that its answers may be {quality}; {remedy} without the "
-            f"column: {column_option(name, 'drop')}"
+            f"the numbers of column {name!r} lie far outside of what the model was trained on: "
+            f"{self._both_ranges(name)}, so that its answers may be worthless; check its unit, or "
+            f"train without the column: {column_option(name, 'drop')}"
         )
+
+    def _about_dates(self, name: str) -> str:
+        return (
+            f"the dates of column {name!r} are of another time than those the model was trained "
+            f"on: {self._both_ranges(name)}, and count as the nearest day that it saw; where the "
+            "date itself says nothing of the class, train without the column: "
+            f"{column_option(name, 'drop')}"
+        )
+
+    def _both_ranges(self, name: str) -> str:
+        ends = (self._trained(name), self._ends[name])
+        trained, here = (_between(*pair, self._kinds[name]) for pair in ends)
+        return f"it saw {trained}, and here they are {here}"
 
     def _trained(self, name: str) -> tuple[float, float]:
         place = self._encoder.names_.index(name)
