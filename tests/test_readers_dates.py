@@ -111,6 +111,7 @@ def test_short_years_with_days_that_may_be_months(table: TableWriter) -> None:
     with pytest.raises(DataError, match="'01/02/24' in column 'a' has the day or the month") as c:
         read(path)
     assert place(c) == (2, 2)
+    assert "say date:dmy or date:mdy (kinds=, --column a=date:dmy)" in str(c.value)
     for order, month in (("dmy", 2), ("mdy", 1)):
         value = read(path, kinds={"a": f"date:{order}"}).X.values[1][0]
         assert value == np.datetime64(f"2024-{month:02}-{3 - month:02}")
@@ -128,7 +129,7 @@ def test_short_years_that_seem_to_come_first(
     with pytest.raises(DataError, match="'24.11.03' in column 'a' may begin with its year.*") as c:
         read(path)
     assert place(c) == (2, 2)
-    assert "say date:dmy or date:mdy if they come last" in str(c.value)
+    assert "or date:mdy if they come last (kinds=, --column a=date:dmy)" in str(c.value)
     told = read(path, kinds={"a": "date:dmy"}).X.values[1][0]
     assert told == np.datetime64("2003-11-24")
 

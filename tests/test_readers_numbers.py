@@ -50,6 +50,7 @@ class TestNumbers:
             (";", ["20 °C", "21,5°C", "n/a"], "number:comma", [20, 21.5, math.nan]),
             (",", ["120 km/h", "80 km/h"], "number:point", [120, 80]),
             (",", ["5 V", "12 V"], "number:point", [5, 12]),
+            (",", ["45k", "52.5k"], "number:point", [45, 52.5]),
         ],
     )
     def test_manners(

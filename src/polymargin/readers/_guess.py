@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polymargin._wording import column_option
 from polymargin.errors import DataError
 from polymargin.readers._cells import (
     NUMBER_MANNERS,
@@ -224,7 +225,7 @@ class Column:
         before = set(_MANNERS[expected]) if self._manners is None else self._manners
         self._manners = before & look.fit.manners
         if len(self._manners) > 1 and self._unclear is None and not look.fit.is_plain:
-            self._unclear = _find_unclear(cells, expected, about)
+            self._unclear = _find_unclear(cells, expected, self.name, about)
         if expected == "date" and ":" not in (self._asked or ""):
             self._look_at_years(cells, about)
         if self._manners or not before:
@@ -235,7 +236,7 @@ class Column:
         self._mixed = about(
             wrong,
             f"is written in another manner than the {expected}s before it; write all of them "
-            "alike, or say that the column is a category (kinds=, --column NAME=category)",
+            f"alike, or say that the column is a category ({_option(self.name, 'category')})",
         )
         return wrong
 
@@ -246,7 +247,7 @@ class Column:
                 first,
                 "may begin with its year, as the first numbers of the column differ less than the "
                 "last: write years with four digits, or say date:dmy or date:mdy if they come last "
-                "(kinds=, --column NAME=date:dmy)",
+                f"({_option(self.name, 'date:dmy')})",
             )
 
     def _convert(self, cells: Sequence[str], form: str) -> NDArray[Any]:
@@ -312,20 +313,26 @@ class Column:
         return EMPTY if is_whole and self.facts.is_empty else None
 
 
-def _find_unclear(cells: Sequence[str], family: str, about: Complaint) -> DataError | None:
+def _option(column: str, kind: str) -> str:
+    return f"kinds=, {column_option(column[:40], kind)}"
+
+
+def _find_unclear(
+    cells: Sequence[str], family: str, column: str, about: Complaint
+) -> DataError | None:
     """About the first cell that shows that there are two ways to read the column."""
     for row, cell in enumerate(cells):
         if family == "number" and has_ambiguous_comma(cell):
             return about(
                 row,
                 "has a comma before a fraction or between groups of digits: say number:comma or "
-                "number:point (kinds=, --column NAME=number:comma)",
+                f"number:point ({_option(column, 'number:comma')})",
             )
         if family == "date" and not lacks_value(cell) and not is_clear(cell):
             return about(
                 row,
-                "has the day or the month first: say date:dmy or date:mdy (kinds=, --column "
-                "NAME=date:dmy)",
+                "has the day or the month first: say date:dmy or date:mdy "
+                f"({_option(column, 'date:dmy')})",
             )
     return None
 

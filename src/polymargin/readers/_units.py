@@ -14,8 +14,9 @@ _MEASURES = (
     *("Hz", "kHz", "MHz", "GHz", "kB", "KB", "MB", "GB", "TB", "kbps", "Mbps"),
     *("km/h", "m/s", "mph", "Pa", "hPa", "kPa", "bar", "mbar", "psi"),
     *("kJ", "kcal", "dB", "ppm", "px", "rpm", "pcs", "Stk", "Stk."),
+    *("k", "K", "M", "bn", "Mio", "Mio.", "Mrd", "Mrd."),  # thousands and more: of all, or of none
 )
-_APART = ("V", "A", "W", "K", "J", "L")  # with a blank before them: 12A may be a name
+_APART = ("V", "A", "W", "J", "L")  # with a blank before them: 12A may be a name
 _AFTER = (
     rf"\s*(?P<after>%|{_CURRENCY}|{'|'.join(map(re.escape, _MEASURES))})"
     rf"|\s+(?P<apart>{'|'.join(_APART)})"
