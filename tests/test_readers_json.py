@@ -187,6 +187,12 @@ def test_objects_inside_objects_are_columns(write: Any, tmp_path: Path) -> None:
     model = tmp_path / "m.safetensors"
     done("train", file, "--column", "user.age=drop", "-o", model)
     assert len(done("predict", model, file).out.split()) == 6
+    for without in ({"user": {"age": 3, "home": None}}, {"user": {"home": {}, "age": 3}}):
+        assert done("predict", model, write(without)).out in ("0\n", "1\n")
+    none = read(write({"user": {"age": 3}, "label": 1}), **table.reading).X
+    assert (none.names, none.values[1].tolist()) == (("user.age", "user.home.city"), [None])
+    with pytest.raises(DataError, match="there are no columns 'user.age', 'user.home.city'"):
+        read(write({"age": 3, "label": 1}), **table.reading)
     whole = write({"x": 1, "user": {"a": 1}, "label": 0}, {"x": 2, "user": {"b": 1}, "label": 1})
     assert read(whole, kinds={"user": "drop"}).X.names == ("x",)
 

@@ -46,8 +46,10 @@ _DECODER = json.JSONDecoder(
 )
 
 
-def _points(name: str) -> list[int]:
-    return [place for place, mark in enumerate(name) if mark == "."]
+def _outer(names: Iterable[str]) -> set[str]:
+    """The keys of objects that these names are inside of."""
+    points = ((name, place) for name in names for place, mark in enumerate(name) if mark == ".")
+    return {name[:place] for name, place in points}
 
 
 def _is_string(value: Any) -> bool:
@@ -149,10 +151,12 @@ class JsonRows:
             raise DataError("the file has no rows", path=self._source.name)
         if not names:
             raise DataError("the objects have no keys", path=self._source.name)
-        # null where other rows have an object is no column of its own.
-        around = {name[:place] for name in names for place in _points(name)}
-        absent = (hollow & around) - self._kinds.keys()
-        return {name: None for name in names if name not in absent}
+        # Objects may lack a key that is known, and null in place of one is no column of its own.
+        there = names.keys() | _outer(names)
+        asked = [name for name, kind in self._kinds.items() if kind != "drop"]
+        found = [*names, *(name for name in asked if not there.isdisjoint(_outer([name])))]
+        absent = (hollow & _outer(found)) - self._kinds.keys()
+        return {name: None for name in found if name not in absent}
 
     def _cells(self, line: int, row: dict[str, str], places: dict[str, int]) -> list[str]:
         cells = [""] * len(places)
