@@ -66,9 +66,10 @@ def predict(
     jobs: o.JobsOption = 1,
     quiet: o.QuietOption = False,
 ) -> None:
-    """Write the predicted label of each row, one a line; of a folder each file and its label.
+    """Write the predicted label of each row, one a line.
 
-    Tabs, line ends and backslashes in labels are escaped by a backslash, but for csv and json.
+    Of a folder of texts the name of each file and a tab come before its label. Tabs, line ends and
+    backslashes in labels and names are escaped by a backslash, but for csv and json.
     """
     if not is_standard(output):
         check_target(output, model, data)
