@@ -131,4 +131,4 @@ def test_dates_in_a_kernel_are_told_of(
     path = tmp_path / "t.csv"
     path.write_text("\n".join(["when,x,label", *rows]) + "\n")
     said = done("train", path, "-o", out, *options).err
-    assert ("in a kernel dates set later rows apart; --column when=drop" in said) is is_told
+    assert ("in a kernel dates set rows apart; --column when=drop" in said) is is_told

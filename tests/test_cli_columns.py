@@ -302,9 +302,23 @@ def test_select_and_inspect_take_such_tables(tmp_path: Path, out: Path) -> None:
 def test_a_column_of_numbers_but_for_one_cell_is_told(
     tmp_path: Path, out: Path, how: tuple[str, ...]
 ) -> None:
-    rows = [[i / 8 if i != 70 else "-", "ab"[i % 2], i % 2] for i in range(100)]
+    rows = [[i / 8 if i != 70 else "few", "ab"[i % 2], i % 2] for i in range(100)]
     data = write_rows(tmp_path / "a.csv", ["size", "letter", "label"], rows)
     told = done("train", data, *how, "-q", "-o", out).err
     assert told.count("warning: ") == 1
     assert "column 'size' is taken for names of the rows and left out, though 99 of its 100" in told
-    assert "'-' is not; where that stands for a missing number, leave the cell empty" in told
+    assert "'few' is not; where that stands for a missing one, leave the cell empty" in told
+
+
+@pytest.mark.parametrize("gap", ["-", "n/a", ""])
+def test_a_missing_date_among_others_is_told_with_what_to_do(
+    tmp_path: Path, out: Path, gap: str
+) -> None:
+    rows = [[f"{i % 28 + 1}.5.24" if i != 7 else gap, i % 5, "ab"[i % 2]] for i in range(60)]
+    data = write_rows(tmp_path / "a.csv", ["when", "size", "label"], rows)
+    message = one_error(run("train", data, "-o", out), 3)
+    assert "a.csv:9:1: the date of column 'when' is missing here; fill it in, or put the" in message
+    assert "--missing mean, or do without the column (--column when=drop)" in message
+    assert "1 date: when" in done("train", data, "--missing", "mean", "-o", out).err
+    message = one_error(run("train", data, "--stream", "-o", out), 3)
+    assert "is missing here; fill it in, or do without the column (--column when=drop)" in message

@@ -355,3 +355,16 @@ def test_large_values_that_are_not_scaled_are_told(tmp_path: Path) -> None:
         np.savez(data, X=size * X, y=y)
         told = done("train", data, *how, "--max-iter", 50_000, "-o", out).err
         assert ("are not scaled; --scale standard may" in told) == is_told
+
+
+def test_inspect_counts_rows_from_1_where_there_are_no_lines(tmp_path: Path) -> None:
+    X = np.arange(20.0)[:, np.newaxis]
+    y = np.where(X[:, 0] < 10, "low", "high")
+    y[4] = "high"
+    np.savez(tmp_path / "a.npz", X=X, y=y)
+    model = tmp_path / "m.safetensors"
+    done("train", tmp_path / "a.npz", "--scale", "standard", "-o", model, "-q")
+    options = ("inspect", model, tmp_path / "a.npz", "--top", "1")
+    first = done(*options).out.splitlines()[4].split()
+    assert first[:2] == ["5", "high"]
+    assert done(*options, "--json").json["suspicious"][0]["row"] == 4

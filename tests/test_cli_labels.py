@@ -133,3 +133,22 @@ def test_predictions_are_utf_8_everywhere(model: Path, table: Path) -> None:
     shown = finish(start("predict", model, table, env=os.environ | locale, encoding="utf-8"))
     assert shown.code == 0
     assert shown.out.splitlines().count("日本語 ü") == 3
+
+
+def test_labels_spelled_otherwise_than_those_of_the_model(tmp_path: Path) -> None:
+    def write(name: str, *labels: str) -> Path:
+        path = tmp_path / name
+        rows = (f"{i % len(labels)},{labels[i % len(labels)]}\n" for i in range(30))
+        path.write_text("size,label\n" + "".join(rows))
+        return path
+
+    model = tmp_path / "m.safetensors"
+    done("train", write("train.csv", "ham", "no spam"), "-o", model, "-q")
+    message = done("score", model, write("other.csv", "Ham", "No  Spam")).err
+    assert (
+        "30 rows with labels that the model does not know: Ham, No  Spam; 'Ham' differs" in message
+    )
+    assert "from 'ham' of the model in capitals or blanks alone, and 1 more: where they" in message
+    message = done("score", model, write("one.csv", "HAM", "no spam")).err
+    assert "'HAM' differs from 'ham' of the model in capitals or blanks alone: where" in message
+    assert "capitals" not in done("score", model, write("new.csv", "ham", "eggs")).err

@@ -34,7 +34,7 @@ def model(tmp_path: Path) -> Path:
 
 def test_dates_far_away_are_told(model: Path, tmp_path: Path) -> None:
     far = write(tmp_path / "far.csv", "2025-02-03 10:00")
-    told = "the dates of column 'when' lie far outside of what the model was trained on"
+    told = "the dates of column 'when' are of another time than those the model was trained on"
     for command in ("score", "predict"):
         message = done(command, model, far).err
         assert told in message
@@ -46,6 +46,30 @@ def test_dates_far_away_are_told(model: Path, tmp_path: Path) -> None:
     train = ("train", tmp_path / "train.csv", "-o", without, "--column", "when=drop", "--quiet")
     done(*train)
     assert done("score", without, far).err == ""
+
+
+@pytest.mark.parametrize("start", ["2024-05-01 10:31", "2024-05-01 11:00", "2024-05-01 09:29"])
+def test_dates_of_another_time_are_told(model: Path, tmp_path: Path, start: str) -> None:
+    message = done("score", model, write(tmp_path / "later.csv", start)).err
+    told = "the dates of column 'when' are of another time than those the model was trained on: it"
+    assert (
+        f"{told} saw 2024-05-01 10:00 to 2024-05-01 10:59, and here they are {start} to" in message
+    )
+    assert "and count as the nearest day that it saw; where the date itself says noth" in message
+    assert message.count("warning:") == 1
+
+
+def test_dates_of_the_year_after_a_year_are_told(tmp_path: Path) -> None:
+    def write_days(year: int) -> Path:
+        lines = [f"{i % 28 + 1}.{i % 12 + 1}.{year},{i % 7},{'ab'[i % 7 > 3]}" for i in range(84)]
+        path = tmp_path / f"{year}.csv"
+        path.write_text("\n".join(["when,size,label", *lines]) + "\n")
+        return path
+
+    model = tmp_path / "m.safetensors"
+    done("train", write_days(2024), "-o", model, "-q")
+    told = "saw 2024-01-01 to 2024-12-28, and here they are 2025-01-01 to 2025-12-28"
+    assert told in done("predict", model, write_days(2025)).err
 
 
 def test_numbers_far_away_are_told(model: Path, tmp_path: Path) -> None:
@@ -60,12 +84,12 @@ def test_numbers_far_away_are_told(model: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("start", "shift"),
-    [("2024-05-01 10:30", 0.0), ("2024-05-01 11:25", 0.0), ("2024-05-01 10:00", 19.0)],
+    [("2024-05-01 10:29", 0.0), ("2024-05-01 09:31", 0.0), ("2024-05-01 10:00", 19.0)],
 )
 def test_rows_that_are_not_far_are_not_told(
     model: Path, tmp_path: Path, start: str, shift: float
 ) -> None:
-    """Half of the rows and more lie within a width of the training range."""
+    """Half of the rows and more lie within a width of the numbers, and in the time, of training."""
     assert done("score", model, write(tmp_path / "near.csv", start, shift)).err == ""
 
 

@@ -264,12 +264,12 @@ def test_the_error_can_be_sent_to_another_process() -> None:
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
 def test_equal_rows_of_two_labels_are_named(container: Any) -> None:
     X = np.random.default_rng(0).normal(size=(30, 5))
-    y = np.array(["a", "b", "c"] * 10)
+    y = np.array(["a", "b", "{c}"] * 10)
     X[17] = X[6]
     weight = np.ones(30)
     weight[3] = 0  # rows are counted as they were given
     for model in (LinearSVM(C=np.inf), KernelSVM(C=np.inf)):
-        with pytest.raises(NotSeparableError, match=r"rows 6 and 17 .* labels 'a', 'c'") as caught:
+        with pytest.raises(NotSeparableError, match=r"row 6 and row 17 .* 'a', '{c}'") as caught:
             model.fit(container(X), y, weight)
         assert caught.value.rows.tolist() == [6, 17]
 
@@ -391,3 +391,32 @@ def test_command_line_names_what_cannot_be_separated(tmp_path: Path) -> None:
     message = one_error(run("train", data, "-C", "inf", "--model", model, "--quiet"), 3)
     assert "iris.csv: C=inf: the classes cannot be separated" in message
     assert not model.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("a.csv", "size,label\n1,a\n2,b\n\n2,c\n", "line 3 and line 5 are the same"),
+        ("a.svm", "1 1:1\n2 1:2\n3 1:2\n", "line 2 and line 3 are the same"),
+        ("a.txt", "a\tone\nb\ttwo\nc\ttwo\n", "line 2 and line 3 are the same"),
+    ],
+)
+def test_command_line_names_lines(tmp_path: Path, name: str, text: str, told: str) -> None:
+    data = tmp_path / name
+    data.write_text(text)
+    message = one_error(run("train", data, "-C", "inf", "--model", tmp_path / "m", "-q"), 3)
+    assert f"{name}: C=inf: {told}" in message
+    assert told in one_error(run("path", data, "--Cs", "1,inf", "-q"), 3)
+
+
+def test_command_line_names_files_and_rows(tmp_path: Path) -> None:
+    for label in "abc":
+        folder = tmp_path / "texts" / label
+        folder.mkdir(parents=True)
+        (folder / "1.txt").write_text("one" if label == "a" else "two")
+    out = ("--model", tmp_path / "m", "-q")
+    message = one_error(run("train", tmp_path / "texts", "-C", "inf", *out), 3)
+    assert "b/1.txt and c/1.txt are the same" in message
+    np.savez(tmp_path / "a.npz", X=[[1.0], [2.0], [2.0]], y=[1, 2, 3])
+    message = one_error(run("train", tmp_path / "a.npz", "-C", "inf", *out), 3)
+    assert "row 2 and row 3 are the same" in message

@@ -206,6 +206,21 @@ def test_dates_are_days_and_their_parts() -> None:
         encoder.transform(columns(when=[1.0]))
 
 
+@pytest.mark.parametrize("scale", ["none", "standard"])
+def test_days_beyond_those_of_training_count_as_the_nearest(scale: str) -> None:
+    def encoded(*days: str) -> dict[str, list[float]]:
+        dates = np.array(days, "datetime64[s]")
+        names = encoder.feature_names_out_.tolist()
+        return dict(zip(names, encoder.transform(Columns(("when",), (dates,))).T, strict=True))
+
+    trained = np.array(["2024-03-01", "2024-06-30"], "datetime64[s]")
+    encoder = ColumnEncoder(scale=scale).fit(Columns(("when",), (trained,)))
+    near = encoded("2024-03-01", "2024-06-30", "2024-04-15")
+    far = encoded("2023-01-01", "2031-02-01", "2024-04-15")
+    np.testing.assert_array_equal(far["when"], near["when"])
+    assert far["when.month=2"].tolist() == [0, 1, 0]
+
+
 def test_hours_count_where_there_are_any() -> None:
     dates = np.array(["1969-12-31T23:30", "2024-02-29T07:00"], "datetime64[s]")
     encoder = ColumnEncoder().fit(Columns(("when",), (dates,)))

@@ -1,6 +1,8 @@
 """Folders of text files: a folder for each class, or files without labels."""
 
+import csv
 import gzip
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -158,23 +160,48 @@ def test_on_the_command_line(tmp_path: Path, mails: Path) -> None:
     done("train", mails, "-o", model, "-q")
     assert done("score", model, mails, "--json").json["accuracy"] == 1
     new = make(tmp_path / "new", {"1.txt": "lunch", "2.txt": "prize money", "3.txt": "report"})
-    assert done("predict", model, new).out.split() == ["ham", "spam", "ham"]
+    assert done("predict", model, new).out == "1.txt\tham\n2.txt\tspam\n3.txt\tham\n"
     assert done("select", mails, "--log2-C=-2:2:2", "--json", "-q").json["accuracy"] == 1
     lines = tmp_path / "mails.tsv"
     done("convert", mails, lines)
     assert read(lines).X == read(mails).X
     assert read(lines).y.tolist() == read(mails).y.tolist()
-    assert done("predict", model, lines).out == done("predict", model, mails).out
+    by_file = [line.split("\t") for line in done("predict", model, mails).out.splitlines()]
+    assert [name for name, _ in by_file] == list(read(mails).files)
+    assert done("predict", model, lines).out.split() == [label for _, label in by_file]
     done("convert", mails, lines, "--shuffle")
     assert sorted(read(lines).X) == sorted(read(mails).X)
     assert read(lines).y.tolist() != read(mails).y.tolist()
     done("train", lines, "-o", tmp_path / "lines.safetensors", "-q")
     assert done("score", tmp_path / "lines.safetensors", mails, "--json").json["accuracy"] == 1
     done("train", mails, "--stream", "-o", model, "-q")
-    assert done("predict", model, new).out.split()[1] == "spam"
+    assert "2.txt\tspam\n" in done("predict", model, new).out
     done("train", mails, "--stream", "--classes", "ham,spam", "-o", model, "-q")
     unknown = run("train", mails, "--stream", "--classes", "ham,eggs", "-o", model, "-q")
     assert "spam/00.txt: the label spam is not among" in one_error(unknown, 3)
+
+
+def test_tables_of_predictions_name_files(tmp_path: Path, mails: Path) -> None:
+    model = tmp_path / "m.safetensors"
+    done("train", mails, "-o", model, "-q", "--calibration", "temperature")
+    new = make(tmp_path / "new", {"a, b.txt": "lunch", "t\tt.txt": "prize money"})
+    best = [line.split("\t") for line in done("predict", model, new, "--top", "2").out.splitlines()]
+    assert best == [["a, b.txt", "ham", "spam"], ["t\\tt.txt", "spam", "ham"]]
+    scores = [line.split("\t") for line in done("predict", model, new, "--scores").out.splitlines()]
+    assert scores[0] == ["file", "label", "ham", "spam"]
+    assert [row[:2] for row in scores[1:]] == [["a, b.txt", "ham"], ["t\\tt.txt", "spam"]]
+    options = ("predict", model, new, "--probabilities", "--table")
+    comma = list(csv.reader(done(*options, "csv").out.splitlines()))
+    assert [row[:2] for row in comma] == [
+        ["file", "label"],
+        ["a, b.txt", "ham"],
+        ["t\tt.txt", "spam"],
+    ]
+    objects = [json.loads(line) for line in done(*options, "json").out.splitlines()]
+    assert [(found["file"], found["label"]) for found in objects] == [
+        ("a, b.txt", "ham"),
+        ("t\tt.txt", "spam"),
+    ]
 
 
 def test_what_commands_refuse(tmp_path: Path, mails: Path) -> None:

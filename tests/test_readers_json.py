@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import os
+import shlex
 import sys
 import threading
 from pathlib import Path
@@ -104,8 +105,11 @@ def test_files_without_labels_and_other_columns(write: Any) -> None:
 @pytest.mark.parametrize(
     ("line", "column", "message"),
     [
-        ('{"a": [1]}', None, "value of 'a' is a list, and cells are .* \\(--column a=drop\\)"),
-        ('{"a": {"b": 1}}', None, "value of 'a' is an object, and .* keys of their own"),
+        ('{"a": [1]}', None, "value of 'a' is a list, and cells are .*: --column a=drop$"),
+        ('{"a": {"b": [1]}}', None, "value of 'a.b' is a list, .* keys of their own"),
+        ('{"a.b": 1, "a": {"b": 1}}', None, "the key 'a.b' occurs twice"),
+        ('{"a": {"b": 1, "b": 2}}', None, "the key 'a.b' occurs twice"),
+        ('{"a": {"%s": 2}}' % ("b" * 1000), None, "inside 'a' have more than 1000 characters"),
         ('{"a": 1', 8, "not JSON"),
         ('{"a": 1} {"a": 2}', 10, "not JSON"),
         ("[1, 2]", None, "not an object"),
@@ -153,8 +157,7 @@ def test_what_is_left_out_may_hold_anything(write: Any, tmp_path: Path) -> None:
     file, kinds = write(*rows), {"tags": "drop", "at": "drop"}
     with pytest.raises(DataError, match="rows.jsonl:1: the value of 'tags' is a list"):
         read(file)
-    with pytest.raises(DataError, match="the value of 'at' is an object.*--column at=drop"):
-        read(file, kinds={"tags": "drop"})
+    assert read(file, kinds={"tags": "drop"}).X.names == ("x", "at.b")
     table = read(file, kinds=kinds)
     assert table.X.names == ("x",)
     for call in CALLS:
@@ -163,6 +166,64 @@ def test_what_is_left_out_may_hold_anything(write: Any, tmp_path: Path) -> None:
     model, dropped = tmp_path / "m.safetensors", ("--column", "tags=drop", "--column", "at=drop")
     done("train", file, *dropped, "-o", model)
     assert len(done("predict", model, file).out.split()) == 6
+
+
+def test_objects_inside_objects_are_columns(write: Any, tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [
+        {"user": {"age": i, "home": {"city": "AB"[i % 2]}, "empty": {}}, "label": i % 2}
+        for i in range(6)
+    ]
+    rows[3]["user"]["home"] = None
+    file = write(*rows)
+    table = read(file)
+    assert table.reading["kinds"] == {"user.age": "number", "user.home.city": "category"}
+    assert table.X.values[0].tolist() == [0, 1, 2, 3, 4, 5]
+    assert table.X.values[1].tolist() == ["A", "B", "A", None, "A", "B"]
+    for call in CALLS:
+        call(file, **table.reading)
+    assert read(file, kinds={"user.home": "drop"}).X.names == ("user.age",)
+    assert sorted(set(read(write(*rows[:3]), label="user.home.city").y)) == ["A", "B"]
+    file = write(*rows)
+    model = tmp_path / "m.safetensors"
+    done("train", file, "--column", "user.age=drop", "-o", model)
+    assert len(done("predict", model, file).out.split()) == 6
+    for without in ({"user": {"age": 3, "home": None}}, {"user": {"home": {}, "age": 3}}):
+        assert done("predict", model, write(without)).out in ("0\n", "1\n")
+    none = read(write({"user": {"age": 3}, "label": 1}), **table.reading).X
+    assert (none.names, none.values[1].tolist()) == (("user.age", "user.home.city"), [None])
+    with pytest.raises(DataError, match="there are no columns 'user.age', 'user.home.city'"):
+        read(write({"age": 3, "label": 1}), **table.reading)
+    whole = write({"x": 1, "user": {"a": 1}, "label": 0}, {"x": 2, "user": {"b": 1}, "label": 1})
+    assert read(whole, kinds={"user": "drop"}).X.names == ("x",)
+
+
+def test_lists_of_strings_are_texts(write: Any) -> None:
+    rows = [{"tags": ["late", f"order {i}", None], "none": [], "label": i % 2} for i in range(30)]
+    table = read(write(*rows))
+    assert table.reading["kinds"] == {"tags": "text", "none": "drop"}
+    assert table.X.values[0][3] == "late order 3"
+
+
+def test_all_lists_are_told_at_once(write: Any, tmp_path: Path) -> None:
+    file = write(
+        {"x": 1, "a": [1, 2], "label": 0},
+        {"x": 2, "in": {"side": [{"b": 1}]}, "label": 1},
+        {"x": 3, "c d": [True], "label": 1},
+    )
+    told = "--column a=drop --column in.side=drop --column 'c d=drop'"
+    for call in CALLS:
+        with pytest.raises(
+            DataError, match="rows.jsonl:1: the values of 'a', 'in.side', 'c d' a"
+        ) as c:
+            call(file)
+        assert str(c.value).endswith(told)
+    done("train", file, *shlex.split(told), "-o", tmp_path / "m.safetensors")
+
+
+def test_too_many_keys_inside_an_object(write: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_json_rows, "MOST_COLUMNS", 5)
+    with pytest.raises(DataError, match="more keys than"):
+        read(write({"x": {str(i): i for i in range(6)}, "label": 0}))
 
 
 class TestArrays:

@@ -184,4 +184,4 @@ class TestFolders:
             (tmp_path / "new" / name).write_text(text)
         model = tmp_path / "m.safetensors"
         done("train", tmp_path / "mails", "-o", model)
-        assert done("predict", model, tmp_path / "new").out.split() == ["ham", "spam"]
+        assert done("predict", model, tmp_path / "new").out == "1.txt\tham\n2.txt\tspam\n"

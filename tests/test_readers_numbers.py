@@ -45,6 +45,12 @@ class TestNumbers:
             (";", ["1.299,00 €", "5,5€", "-3 €", ""], "number:comma", [1299, 5.5, -3, math.nan]),
             (";", ["EUR 12", "13 EUR"], "number:point", [12, 13]),
             (",", ["45 %", "7.5%"], "number:point", [45, 7.5]),
+            (",", ["45 kg", "-7.5kg", "1"], "number:point", [45, -7.5, 1]),
+            (";", ["1.450,5 mm", "7 mm"], "number:comma", [1450.5, 7]),
+            (";", ["20 °C", "21,5°C", "n/a"], "number:comma", [20, 21.5, math.nan]),
+            (",", ["120 km/h", "80 km/h"], "number:point", [120, 80]),
+            (",", ["5 V", "12 V"], "number:point", [5, 12]),
+            (",", ["45k", "52.5k"], "number:point", [45, 52.5]),
         ],
     )
     def test_manners(
@@ -69,7 +75,19 @@ class TestNumbers:
     @pytest.mark.parametrize("chunk", [1, 4096])
     @pytest.mark.parametrize(
         "cells",
-        [["$5", "6", "7 €"], ["5%", "$5"], ["$5 €", "6"], ["$", "5"], ["$ $5", "6"], ["5 %%", "6"]],
+        [
+            ["5 kg", "600 g"],
+            ["5A", "12A"],
+            ["5 kg.", "6"],
+            ["kg 5", "6"],
+            ["5 zz", "6"],
+            ["$5", "6", "7 €"],
+            ["5%", "$5"],
+            ["$5 €", "6"],
+            ["$", "5"],
+            ["$ $5", "6"],
+            ["5 %%", "6"],
+        ],
     )
     def test_two_units_are_words(
         self, table: TableWriter, cells: list[str], chunk: int, monkeypatch: pytest.MonkeyPatch
@@ -113,12 +131,18 @@ class TestNumbers:
     ) -> None:
         numbers = [f"{i % distinct}.5" for i in range(60)]
         path = table(b=["x", "y"] * 32, a=[*numbers, "-", *["-", "many", "-"]])
-        told = f"'a' is taken for .*, though {distinct} of its .* are numbers: '-' is not"
+        told = f"'a' is taken for .*, though {distinct} of its .* are numbers: 'many' is not"
         with pytest.warns(UserWarning, match=told) as caught:
             assert read(path).reading["kinds"]["a"] == kind
         assert len(caught) == 1
         with pytest.warns(UserWarning, match=told):
             scan(path)
+
+    def test_numbers_in_several_units_are_told(self, table: TableWriter) -> None:
+        weights = [f"{i} kg" if i % 3 else f"{100 * i} g" for i in range(1, 41)]
+        told = "'a' is taken for text, though its values are .* as in '1 kg' and '300 g'; bring all"
+        with pytest.warns(UserWarning, match=told):
+            read(table(a=weights, b=["x", "y"] * 20))
 
     def test_words_that_hold_some_numbers_are_not_told(self, table: TableWriter) -> None:
         path = table(

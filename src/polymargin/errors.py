@@ -1,5 +1,6 @@
 """What can be wrong with data, files and the environment, in words for people."""
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -54,9 +55,11 @@ class NotSeparableError(ValueError):
     message : str
         What stands in the way, and what to do.
     rows : ndarray of int
-        Numbers of the rows that are on the wrong side, the worst ones first.
+        Numbers of the rows that are on the wrong side, counted from 0, the worst ones first.
     margin : float
         No weights of norm 1 keep all rows farther away from all borders.
+    template : str
+        The message with ``{}`` for each row that it names, the first of `rows`.
 
     Examples
     --------
@@ -72,10 +75,15 @@ class NotSeparableError(ValueError):
 
     rows: "NDArray[np.int64]"
     margin: float
+    template: str
 
     def __init__(self, message: str, **found: Any) -> None:
         super().__init__(message)
         vars(self).update(found)  # a copy of an error is made of its message alone at first
+
+    def with_names(self, name: Callable[[int], str]) -> str:
+        """The message with other names of rows, made of their numbers."""
+        return self.template.format(*map(name, self.rows.tolist()))
 
 
 class MissingPackageError(ImportError):

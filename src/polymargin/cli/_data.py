@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polymargin._sklearn import InvalidParameterError
+from polymargin._wording import column_option
+from polymargin.cli._alike import pairs_alike
 from polymargin.cli._exit import is_refusal
 from polymargin.cli._garbage import start_search
 from polymargin.cli._model_kind import model_kind
 from polymargin.cli._option_sets import Reading
 from polymargin.cli._output.terminal import shown_warnings, warn
-from polymargin.errors import DataError
+from polymargin.errors import DataError, NotSeparableError
 from polymargin.readers import Columns, Table, read
 
 if TYPE_CHECKING:
@@ -61,16 +63,11 @@ def read_to_train(path: Path, reading: Reading) -> Table:
 
 def _tell_alike(classes: "NDArray[Any]") -> None:
     """Warn of classes that are hardly meant to be two."""
-    if classes.dtype.kind != "O":
-        return
-    known: dict[str, str] = {}
-    for label in classes.tolist():
-        same = known.setdefault(" ".join(label.casefold().split()), label)
-        if same != label:
-            warn(
-                f"the labels {same[:40]!r} and {label[:40]!r} differ in capitals or blanks alone "
-                "and are two classes; if they mean the same, write them alike"
-            )
+    for one, other in pairs_alike(classes.tolist() if classes.dtype.kind == "O" else ()):
+        warn(
+            f"the labels {one[:40]!r} and {other[:40]!r} differ in capitals or blanks alone and "
+            "are two classes; if they mean the same, write them alike"
+        )
 
 
 def check_width(n_features: int | None, path: Path) -> None:
@@ -133,12 +130,23 @@ def concerning(path: Path) -> Iterator[None]:
         raise DataError(str(error), path=str(path)) from error
 
 
+@contextmanager
+def separating(table: Table, path: Path) -> Iterator[None]:
+    """Rows that cannot be separated are named by their places in the file."""
+    try:
+        yield
+    except NotSeparableError as error:
+        raise DataError(error.with_names(table.place), path=str(path)) from error
+
+
 def check_missing(table: Table, path: Path, remedy: str) -> None:
-    """Refuse a number that is not there, and tell where that is."""
+    """Refuse a number or a date that is not there, and tell where that is."""
     cell = table.first_missing
     if cell is not None:
+        without = column_option(cell.name[:40], "drop")
         raise DataError(
-            f"the number of column {cell.name!r} is missing here; {remedy}",
+            f"the {table.X.kinds[cell.name]} of column {cell.name!r} is missing here; {remedy}, or "
+            f"do without the column ({without})",
             path=str(path),
             line=cell.line,
             column=cell.column,

@@ -35,7 +35,7 @@ def scale_hint(X: Any) -> str | None:
 def kernel_date_hint(dates: list[str]) -> str:
     """What dates do to a kernel, which measures how near rows are to each other."""
     options = " ".join(column_option(name, "drop") for name in dates)
-    return f"in a kernel dates set later rows apart; {options} may give a better model"
+    return f"in a kernel dates set rows apart; {options} may give a better model"
 
 
 def _are_word_counts(X: Any) -> bool:

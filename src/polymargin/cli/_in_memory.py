@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 
 from polymargin.cli._announce import announce
-from polymargin.cli._data import concerning, read_to_train
+from polymargin.cli._data import concerning, read_to_train, separating
 from polymargin.cli._option_sets import Features, Reading
 from polymargin.cli._output.terminal import note, shown_warnings
 from polymargin.cli._recipe import SVM, fit_features
@@ -41,7 +41,7 @@ def train_in_memory(
             note(f"resumed after {spent:.0f} s of training")
     start = time.perf_counter()
     svm.set_params(verbose=0 if quiet else 1)
-    with shown_warnings(), concerning(path):
+    with shown_warnings(), concerning(path), separating(table, path):
         was_interrupted = is_interrupted(svm, lambda: svm.fit(X, table.y))
     seconds = spent + time.perf_counter() - start
     svm.set_params(verbose=0, checkpoint=None)

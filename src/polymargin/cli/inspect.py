@@ -189,13 +189,18 @@ def _read_names(path: Path | None, table: "Table", n_features: int) -> list[str]
 
 
 def _table(title: str, frame: Any, table: "Table | None") -> Any:
+    """Rows by their file, their line, or their number from 1."""
     frame = frame.copy()
-    if table is not None and table.lines is not None and "row" in frame:
-        frame.insert(0, "line", table.lines[frame["row"].to_numpy()])
-    if table is not None and table.files is not None and "row" in frame:
-        frame.insert(0, "file", [table.files[row] for row in frame["row"]])
-    rows = [
+    if table is not None:
+        rows = frame.pop("row").to_numpy()
+        if table.files is not None:
+            frame.insert(0, "file", [table.files[row] for row in rows])
+        elif table.lines is not None:
+            frame.insert(0, "line", table.lines[rows])
+        else:
+            frame.insert(0, "row", rows + 1)
+    cells = [
         [f"{value:.4g}" if isinstance(value, float) else str(value) for value in row]
         for row in frame.itertuples(index=False)
     ]
-    return grid(title, [str(name) for name in frame.columns], rows, text_columns=0)
+    return grid(title, [str(name) for name in frame.columns], cells, text_columns=0)

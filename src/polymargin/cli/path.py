@@ -50,7 +50,7 @@ def path(
     import numpy as np
 
     from polymargin.cli._announce import announce
-    from polymargin.cli._data import concerning, read_to_train
+    from polymargin.cli._data import concerning, read_to_train, separating
     from polymargin.cli._recipe import check_parameters, fit_features
     from polymargin.estimators import LinearSVM
     from polymargin.estimators import path as fit_path
@@ -65,7 +65,7 @@ def path(
         X_test, y_test = _read_test(test, table, steps, X.dtype)
     if not quiet:
         announce(table, X, reading.kinds, features)
-    with shown_warnings(), concerning(data):
+    with shown_warnings(), concerning(data), separating(table, data):
         fitted = fit_path(
             X,
             table.y,

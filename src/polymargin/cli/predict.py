@@ -1,5 +1,6 @@
 """``polymargin predict``."""
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -67,7 +68,8 @@ def predict(
 ) -> None:
     """Write the predicted label of each row, one a line.
 
-    Tabs, line ends and backslashes in labels are escaped by a backslash, but for csv and json.
+    Of a folder of texts the name of each file and a tab come before its label. Tabs, line ends and
+    backslashes in labels and names are escaped by a backslash, but for csv and json.
     """
     if not is_standard(output):
         check_target(output, model, data)
@@ -95,15 +97,24 @@ def predict(
         writer = None
         if scores or probabilities:
             what = "probabilities" if probabilities else "scores"
-            writer = TableWriter(file, table_format, opened.classes, what)
+            writer = TableWriter(file, table_format, opened.classes, what, data.is_dir())
         for table in opened.files.batches(data, jobs, **_LABELS):
-            for _, values in opened.score_blocks(table, data):
+            for part, values in opened.score_blocks(table, data):
                 best = best_classes(values, top or 1).tolist()
+                files = None if table.files is None else table.files[part]
                 n_rows += len(best)
                 if writer is not None:
-                    first = [row[0] for row in best]
-                    writer.write(first, opened.probabilities(values) if probabilities else values)
+                    numbers = opened.probabilities(values) if probabilities else values
+                    writer.write([row[0] for row in best], numbers, files)
                 else:
-                    file.writelines("\t".join([names[c] for c in row]) + "\n" for row in best)
+                    labels = ([names[c] for c in row] for row in best)
+                    file.writelines("\t".join(line) + "\n" for line in _with_files(labels, files))
     if not (quiet or is_standard(output)):
         note(f"{counted(n_rows, 'label')} in {output}")
+
+
+def _with_files(labels: Iterable[list[str]], files: Sequence[str] | None) -> Iterable[list[str]]:
+    """The file of each row before its labels, where it is one."""
+    if files is None:
+        return labels
+    return ([escaped(name), *row] for name, row in zip(files, labels, strict=True))

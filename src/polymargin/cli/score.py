@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from polymargin._wording import counted
 from polymargin.cli import _options as o
+from polymargin.cli._alike import pairs_alike
 from polymargin.cli._output.terminal import (
     grid,
     show,
@@ -133,6 +134,7 @@ def score(
         warn(
             f"counted as errors: {counted(n_unknown, 'row')} with labels that the model does not "
             f"know: {', '.join(map(str, unknown[:5]))}{', …' if len(unknown) > 5 else ''}"
+            + _spelling_hint(unknown, opened.classes.tolist())
         )
     classes = [counts.of_class(label) for label in _in_order(counts)]
     summary = {
@@ -166,6 +168,20 @@ def score(
                 if summary.get(key) is not None
             },
         },
+    )
+
+
+def _spelling_hint(unknown: list[Any], classes: list[Any]) -> str:
+    """What to do about labels that the model knows in another spelling."""
+    texts = [[label for label in labels if isinstance(label, str)] for labels in (unknown, classes)]
+    pairs = list(pairs_alike(*texts))
+    if not pairs:
+        return ""
+    known, given = pairs[0]
+    more = f", and {len(pairs) - 1} more" if len(pairs) > 1 else ""
+    return (
+        f"; {given[:40]!r} differs from {known[:40]!r} of the model in capitals or blanks alone"
+        f"{more}: where they mean the same, write them alike"
     )
 
 

@@ -23,13 +23,14 @@ def refuse_at_sight(problem: "Problem", diagonal: "NDArray[Any]") -> None:
     zero = np.flatnonzero(diagonal == 0)
     if len(zero):
         rows = _as_given(problem, zero[:1])
-        what = f"the scores of row {rows[0]}, which is zero, are 0 whatever the weights"
+        what = "the scores of {}, which is zero, are 0 whatever the weights"
         raise _error(what, [], rows, 0.0)
     conflict = _find_conflict(problem)
     if conflict is not None:
         rows = _as_given(problem, np.array(conflict))
         one, other = problem.classes[problem.labels[list(conflict)]].tolist()
-        what = f"rows {rows[0]} and {rows[1]} are the same and have the labels {one!r}, {other!r}"
+        labels = _literally(f"{one!r}, {other!r}")
+        what = f"{{}} and {{}} are the same and have the labels {labels}"
         raise _error(what, [], rows, 0.0)
 
 
@@ -56,7 +57,7 @@ def not_separable(
         spent = "" if passes is None else f"{counted(passes, 'pass', 'passes')} at "
         found = f"nothing that separates the classes was found up to {spent}C = {C:.2g}"
         limit = f"no margin is above {bound:.2g}"
-    named = ", ".join(map(str, rows[:_NAMED].tolist())) + (", ..." if len(rows) > _NAMED else "")
+    named = ", ".join(["{}"] * min(len(rows), _NAMED)) + (", ..." if len(rows) > _NAMED else "")
     wrong = f"on the wrong side: {counted(len(rows), 'row')} of {len(problem):,} ({named})"
     remedies = {
         "pass float64": precision == "float32",
@@ -71,8 +72,14 @@ def _error(
     what: str, remedies: list[str], rows: "NDArray[np.int64]", bound: float
 ) -> NotSeparableError:
     advice = " or ".join(filter(None, [", ".join(remedies), _FINITE]))
-    message = f"C=inf: {what}. {advice[0].upper()}{advice[1:]}."
-    return NotSeparableError(message, rows=rows, margin=bound)
+    template = f"C=inf: {what}. {advice[0].upper()}{advice[1:]}."
+    message = template.format(*(f"row {row}" for row in rows.tolist()))
+    return NotSeparableError(message, rows=rows, margin=bound, template=template)
+
+
+def _literally(text: str) -> str:
+    """For a template, in which braces stand for a row."""
+    return text.replace("{", "{{").replace("}", "}}")
 
 
 def _as_given(problem: "Problem", rows: "NDArray[np.int64]") -> "NDArray[np.int64]":

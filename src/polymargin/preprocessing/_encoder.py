@@ -40,7 +40,8 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     - A category is one feature for each of its values, 0 or 1.
     - A text is tf-idf features of its words, or hashed ones.
     - A date is the days since the start of 1970, and a feature, 0 or 1, for each month, each day of
-      the week and, if the training part has times of day, each hour.
+      the week and, if the training part has times of day, each hour. A day outside of the training
+      part counts as the nearest one of it: what was learnt of days is not carried on beyond them.
 
     Columns are found by name, so that another file may have them in another order and others
     beside them. A value that the training part did not have is zero in all features of its
@@ -322,7 +323,10 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise DataError(
                 f"column {self.names_[i]!r} holds no dates; in the training file it did"
             )
-        out[:, 0] = self._numbers(i, to_days(dates))
+        days = to_days(dates)
+        if self.highs_[i] > self.lows_[i]:  # else they are not known, or tell nothing
+            days = np.clip(days, self.lows_[i], self.highs_[i])
+        out[:, 0] = self._numbers(i, days)
         mark_parts(dates, out[:, 1:])
 
     def _encode_words(self, i: int, values: "NDArray[Any]") -> Any:

@@ -2,8 +2,11 @@
 
 Numbers are written in one of two manners: with a decimal point and perhaps commas between groups
 of three digits, as in 1,234.5, or with a decimal comma and points between groups, as in 1.234,5.
-Groups may also be separated by blanks or apostrophes. A unit may stand beside the number, that of a
-currency or per cent, which has to be the same in all cells of a column that have one.
+Groups may also be separated by blanks or apostrophes. A unit may stand beside the number, as in
+`_units`, which has to be the same in all cells of a column that have one.
+
+Some cells are missing in any column. Others, such as a dash, stand for a missing value among
+numbers, dates and times of day, and are words among words.
 """
 
 import re
@@ -14,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polymargin.readers._cut_rows import CutCells
+from polymargin.readers._units import split_unit
 
 __all__ = [
     "NUMBER_MANNERS",
@@ -24,7 +28,7 @@ __all__ = [
     "fit_numbers",
     "has_ambiguous_comma",
     "is_missing",
-    "split_unit",
+    "lacks_value",
     "to_numbers",
     "to_words",
 ]
@@ -33,15 +37,16 @@ NUMBER_MANNERS = ("point", "comma")
 
 _MOST_KNOWN = 1 << 16  # strings, beyond which they seem not to come again
 _MISSING = frozenset({"", "na", "nan", "?", "null", "n/a", "#n/a", "<na>"})
+_PLACEHOLDERS = frozenset(
+    {
+        *("-", "--", "---", "\u2013", "\u2014", ".", "..", "..."),
+        *("none", "nil", "nat", "n.a.", "k.a.", "unknown", "missing"),
+        *("#div/0!", "#name?", "#null!", "#num!", "#ref!", "#value!"),
+    }
+)
 _PLAIN = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
 _BLANKS = " \u00a0\u202f'\u2019"  # between groups of digits
-_CURRENCY = "[$€£¥₹₽₩₺]|EUR|USD|GBP|CHF|JPY"
-_UNIT = re.compile(
-    rf"(?P<sign>[+-]?)(?:(?P<before>{_CURRENCY})\s*(?P<first>[^%]*)"
-    rf"|(?P<last>.*?)\s*(?P<after>%|{_CURRENCY}))"
-)
-_LONGEST_NUMBER = 64  # characters, with its unit
 
 
 def _written_with(decimal: str, group: str) -> re.Pattern[str]:
@@ -96,14 +101,10 @@ def is_missing(cell: str) -> bool:
     return cell.strip().lower() in _MISSING
 
 
-def split_unit(cell: str) -> tuple[str, str | None]:
-    """A number and the unit beside it, None where there is none."""
-    text = cell.strip()
-    found = _UNIT.fullmatch(text) if len(text) <= _LONGEST_NUMBER else None
-    if found is None:
-        return text, None
-    number = found["first"] or found["last"] or ""
-    return found["sign"] + number, found["before"] or found["after"]
+def lacks_value(cell: str) -> bool:
+    """Whether the cell is missing, or would be among numbers or dates, as ``-`` and none are."""
+    text = cell.strip().lower()
+    return text in _MISSING or text in _PLACEHOLDERS
 
 
 def fit_numbers(cells: Sequence[str]) -> Fit:
@@ -118,7 +119,7 @@ def fit_numbers(cells: Sequence[str]) -> Fit:
     at_once = frozenset(m for m, written in _ALL_WRITTEN.items() if written.fullmatch(lines))
     if lines and at_once:
         return Fit(at_once, is_plain=_ALL_PLAIN["point"].fullmatch(lines) is not None)
-    present = [cell for cell in cells if not is_missing(cell)]
+    present = [cell for cell in cells if not lacks_value(cell)]
     if _all_simple(present) is not None:
         return Fit(_manners_of_plain(present), is_plain=True)
     manners = frozenset(NUMBER_MANNERS)
@@ -129,7 +130,7 @@ def fit_numbers(cells: Sequence[str]) -> Fit:
         text, own_unit = cell.strip(), None
         found = _manners_of(text)
         if not found:
-            if text.lower() in _MISSING or _INFINITE.fullmatch(text):
+            if lacks_value(text) or _INFINITE.fullmatch(text):
                 continue
             text, own_unit = split_unit(text)
             found = _manners_of(text)
@@ -144,7 +145,7 @@ def fit_numbers(cells: Sequence[str]) -> Fit:
 
 def could_be_number(word: str) -> bool:
     """Whether a word that is not empty is a number in one of the manners."""
-    if not (word[0].isdigit() or word[-1].isdigit()):
+    if not (word[0].isdigit() or word[0] in "+-" or word[-1].isdigit()):
         return False
     return bool(_manners_of(word) or _manners_of(split_unit(word)[0]))
 
@@ -169,11 +170,11 @@ def _manners_of_plain(cells: Sequence[str]) -> frozenset[str]:
 
 
 def first_present(cells: Sequence[str]) -> int | None:
-    """The first cell that is not missing."""
+    """The first cell that does not lack a value."""
     if isinstance(cells, CutCells) and cells.are_plain:
         present = np.flatnonzero(~np.isnan(cells.numbers)) if cells.has_gaps else range(len(cells))
         return int(present[0]) if len(present) else None
-    return next((row for row, cell in enumerate(cells) if not is_missing(cell)), None)
+    return next((row for row, cell in enumerate(cells) if not lacks_value(cell)), None)
 
 
 def any_has_point(cells: Sequence[str]) -> bool:
@@ -191,7 +192,7 @@ def has_ambiguous_comma(cell: str) -> bool:
 def to_numbers(
     cells: Sequence[str], manner: str = "point"
 ) -> tuple[NDArray[np.float64], int | None]:
-    """Numbers, NaN where a cell is missing.
+    """Numbers, NaN where a cell lacks a value.
 
     Returns
     -------
@@ -213,7 +214,7 @@ def to_numbers(
     for row, cell in enumerate(cells):
         text = cell.strip()
         if not written.fullmatch(text):
-            if text.lower() in _MISSING:
+            if lacks_value(text):
                 continue
             if _INFINITE.fullmatch(text):
                 numbers[row] = np.inf

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polymargin._wording import column_option
 from polymargin.errors import DataError
 from polymargin.readers._cells import (
     NUMBER_MANNERS,
@@ -16,14 +17,14 @@ from polymargin.readers._cells import (
     first_present,
     fit_numbers,
     has_ambiguous_comma,
-    is_missing,
-    split_unit,
+    lacks_value,
     to_numbers,
     to_words,
 )
-from polymargin.readers._dates import DATE_MANNERS, fit_dates, to_dates
+from polymargin.readers._dates import DATE_MANNERS, ShortYears, fit_dates, is_clear, to_dates
 from polymargin.readers._kinds import EMPTY, NAMING_WORDS, Facts, base_kind
 from polymargin.readers._times import TIME_MANNERS, fit_times, to_hours
+from polymargin.readers._units import split_unit
 
 __all__ = ["Column", "ReadCells"]
 
@@ -37,8 +38,8 @@ _ONE = {
     "number": "a number",
     "number:point": "a number with a decimal point",
     "number:comma": "a number with a decimal comma",
-    "date": "a date as in 2024-12-31, 31.12.2024 or 12/31/2024",
-    "date:ymd": "a date with the year first",
+    "date": "a date as in 2024-12-31, 31.12.2024, 12/31/2024 or 31 Dec 2024",
+    "date:ymd": "a date with the year first or the month by its name",
     "date:dmy": "a date with the day first",
     "date:mdy": "a date with the month first",
     "time": "a time of day as in 17:30",
@@ -137,6 +138,8 @@ class Column:
         self._unit: str | None = None  # beside all numbers so far that have one
         self._mixed: DataError | None = None  # numbers, or dates, that no manner reads together
         self._unclear: DataError | None = None  # a comma between digits that may be of either
+        self._short_years = ShortYears()
+        self._first_short: DataError | None = None  # what to say if its year seems to come first
         if before is not None:
             self._family, self._manners = before._family, before._manners
             self._is_plain, self._unclear = before._is_plain, before._unclear
@@ -158,7 +161,7 @@ class Column:
             return complain(row, f"{cell!r} in column {self.name!r} {message}")
 
         before = self._form if self._has_cells else None
-        was_empty = self._family is None
+        was_empty, was_plain = self._family is None, self._is_plain
         look = _look_at(cells) if self._family != "words" else None
         wrong = None if look is None else self._narrow(look, cells, about)
         if wrong is not None and self._asked is not None:
@@ -166,6 +169,8 @@ class Column:
             problem = (self._mixed if is_open else None) or about(wrong, _refusal(self._asked))
             return ReadCells(to_words(cells, {}), problem)
         form = self._form
+        if was_plain and self._family == "date" and base_kind(before or "") == "date":
+            before = form  # clear dates read the same in any order
         change = self._change(before, form, was_empty, wrong, cells, about)
         self._has_cells = True
         if form == "number:point" and look is not None and look.fit.numbers is not None:
@@ -220,7 +225,9 @@ class Column:
         before = set(_MANNERS[expected]) if self._manners is None else self._manners
         self._manners = before & look.fit.manners
         if len(self._manners) > 1 and self._unclear is None and not look.fit.is_plain:
-            self._unclear = _find_unclear(cells, expected, about)
+            self._unclear = _find_unclear(cells, expected, self.name, about)
+        if expected == "date" and ":" not in (self._asked or ""):
+            self._look_at_years(cells, about)
         if self._manners or not before:
             return None
         unread = (row for row, cell in enumerate(cells) if not _reads(expected, before, cell))
@@ -229,9 +236,19 @@ class Column:
         self._mixed = about(
             wrong,
             f"is written in another manner than the {expected}s before it; write all of them "
-            "alike, or say that the column is a category (kinds=, --column NAME=category)",
+            f"alike, or say that the column is a category ({_option(self.name, 'category')})",
         )
         return wrong
+
+    def _look_at_years(self, cells: Sequence[str], about: Complaint) -> None:
+        first = self._short_years.add(cells)
+        if first is not None and self._first_short is None:
+            self._first_short = about(
+                first,
+                "may begin with its year, as the first numbers of the column differ less than the "
+                "last: write years with four digits, or say date:dmy or date:mdy if they come last "
+                f"({_option(self.name, 'date:dmy')})",
+            )
 
     def _convert(self, cells: Sequence[str], form: str) -> NDArray[Any]:
         family, _, manner = form.partition(":")
@@ -243,6 +260,8 @@ class Column:
 
     def doubt(self) -> DataError | None:
         """What the cells contradict each other in, or leave open."""
+        if self._family == "date" and self._short_years.seem_to_lead:
+            return self._first_short
         if self._mixed is not None or self._manners is None or len(self._manners) < 2:
             return self._mixed
         is_settled = self._family == "words" or (
@@ -264,16 +283,12 @@ class Column:
         return family if is_default else f"{family}:{manner}"
 
     def slip(self) -> str | None:
-        """What its user may want to know of a column that might have been one of numbers."""
+        """What its user may want to know of a column that might have been numbers or dates."""
         if self._asked is not None or self._family != "words":
             return None
         found, kind = self.facts.slip(), self.facts.kind_of_words()
         what = {"drop": "names of the rows and left out", "category": "a category"}.get(kind, kind)
-        return found and (
-            f"column {self.name!r} is taken for {what}, though {found}; where that stands for a "
-            "missing number, leave the cell empty; else say what the column holds (kinds=, "
-            "--column NAME=KIND)"
-        )
+        return found and f"column {self.name!r} is taken for {what}, though {found}"
 
     def is_like_name(self) -> bool | None:
         """Whether the name of the column could be one of its cells; None where that tells nothing.
@@ -283,7 +298,7 @@ class Column:
         """
         if self._family in _FITS:
             manners = set(_MANNERS[self._family])
-            return not is_missing(self.name) and _reads(self._family, manners, self.name)
+            return not lacks_value(self.name) and _reads(self._family, manners, self.name)
         is_category = self._asked is None and self.facts.kind_of_words() == "category"
         return self.facts.has_word(self.name) if self._family == "words" and is_category else None
 
@@ -298,20 +313,26 @@ class Column:
         return EMPTY if is_whole and self.facts.is_empty else None
 
 
-def _find_unclear(cells: Sequence[str], family: str, about: Complaint) -> DataError | None:
+def _option(column: str, kind: str) -> str:
+    return f"kinds=, {column_option(column[:40], kind)}"
+
+
+def _find_unclear(
+    cells: Sequence[str], family: str, column: str, about: Complaint
+) -> DataError | None:
     """About the first cell that shows that there are two ways to read the column."""
     for row, cell in enumerate(cells):
         if family == "number" and has_ambiguous_comma(cell):
             return about(
                 row,
                 "has a comma before a fraction or between groups of digits: say number:comma or "
-                "number:point (kinds=, --column NAME=number:comma)",
+                f"number:point ({_option(column, 'number:comma')})",
             )
-        if family == "date" and not is_missing(cell):
+        if family == "date" and not lacks_value(cell) and not is_clear(cell):
             return about(
                 row,
-                "has the day or the month first: say date:dmy or date:mdy (kinds=, --column "
-                "NAME=date:dmy)",
+                "has the day or the month first: say date:dmy or date:mdy "
+                f"({_option(column, 'date:dmy')})",
             )
     return None
 
@@ -325,7 +346,7 @@ def _not_finite(values: NDArray[Any], about: Complaint) -> DataError | None:
 
 def _reads(family: str, manners: set[str], cell: str) -> bool:
     """Whether one of the manners reads a cell, or it is missing."""
-    return is_missing(cell) or bool(_FITS[family]([cell]).manners & manners)
+    return lacks_value(cell) or bool(_FITS[family]([cell]).manners & manners)
 
 
 def _refusal(kind: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from typing import Any, NoReturn
 
-from polymargin._wording import column_option
+from polymargin._wording import column_option, listed_names
 from polymargin.errors import DataError
 from polymargin.readers._chunks import Chunk, rows_at_a_time
 from polymargin.readers._columns import MOST_COLUMNS
@@ -21,7 +21,16 @@ _BLANKS = " \t\r\n"
 _NO_BLANK = re.compile(rf"[^{_BLANKS}]")
 _A_LINE = "each line has to be an object of its own, or the file an array of objects"
 _AN_ARRAY = "a file that begins with [ has to be an array of objects"
+_TOO_MANY = f"there are more keys than {MOST_COLUMNS} by now"
+_LONGEST_NAME = 1000  # characters of keys inside each other
+_MOST_OPTIONS = 20
 _WORDS = {True: "1", False: "0", None: ""}
+
+
+class _Number(str):
+    """As it is written."""
+
+    __slots__ = ()
 
 
 class _Pairs(list[tuple[str, Any]]):
@@ -33,8 +42,18 @@ def _refuse(constant: str) -> NoReturn:
 
 
 _DECODER = json.JSONDecoder(
-    object_pairs_hook=_Pairs, parse_float=str, parse_int=str, parse_constant=_refuse
+    object_pairs_hook=_Pairs, parse_float=_Number, parse_int=_Number, parse_constant=_refuse
 )
+
+
+def _outer(names: Iterable[str]) -> set[str]:
+    """The keys of objects that these names are inside of."""
+    points = ((name, place) for name in names for place, mark in enumerate(name) if mark == ".")
+    return {name[:place] for name, place in points}
+
+
+def _is_string(value: Any) -> bool:
+    return isinstance(value, str) and not isinstance(value, _Number)
 
 
 def _after_blanks(text: str, place: int) -> int:
@@ -46,7 +65,8 @@ class JsonRows:
     """Keys of the objects and rows of as many cells.
 
     Numbers are text as they are written, true and false are 1 and 0, null and a key that an object
-    lacks are a missing cell.
+    lacks are a missing cell. An object inside another one gives a cell for each of its keys, with
+    the name ``outer.inner``; a list of strings is a text of them. Other lists are refused.
 
     Parameters
     ----------
@@ -75,6 +95,7 @@ class JsonRows:
         self._source = source
         self._leaves_out = options.extra == "ignore" and bool(options.kinds)
         self._kinds = options.kinds or {}
+        self._lists: dict[str, int] = {}  # keys whose values no cell holds, and the first line
         self._rows: Iterator[tuple[int, dict[str, str]]] = self._objects()
         if source.can_rewind:
             names = self._find_names(self._rows)
@@ -108,24 +129,34 @@ class JsonRows:
         places = {name: j for j, name in enumerate(self.names)}
         size = rows_at_a_time(rows, len(places))
         while found := list(islice(self._rows, size)):
+            self._check_lists()
             cells = [self._cells(line, row, places) for line, row in found]
             yield Chunk.of_rows([line for line, _ in found], cells)
 
     def _find_names(self, rows: Iterable[tuple[int, dict[str, str]]]) -> dict[str, None]:
         names: dict[str, None] = {}
+        hollow: set[str] = set()  # those without a value so far
         n_rows = 0
         for line, row in rows:
             n_rows += 1
+            hollow.difference_update([key for key in hollow if row.get(key)])
             if names.keys() >= row.keys():
                 continue
+            hollow |= {key for key, cell in row.items() if not cell and key not in names}
             names |= dict.fromkeys(row)
             if len(names) > MOST_COLUMNS:
-                raise self.error(line, f"there are more keys than {MOST_COLUMNS} by now")
+                raise self.error(line, _TOO_MANY)
+        self._check_lists()
         if n_rows == 0:
             raise DataError("the file has no rows", path=self._source.name)
         if not names:
             raise DataError("the objects have no keys", path=self._source.name)
-        return names
+        # Objects may lack a key that is known, and null in place of one is no column of its own.
+        there = names.keys() | _outer(names)
+        asked = [name for name, kind in self._kinds.items() if kind != "drop"]
+        found = [*names, *(name for name in asked if not there.isdisjoint(_outer([name])))]
+        absent = (hollow & _outer(found)) - self._kinds.keys()
+        return {name: None for name in found if name not in absent}
 
     def _cells(self, line: int, row: dict[str, str], places: dict[str, int]) -> list[str]:
         cells = [""] * len(places)
@@ -133,7 +164,7 @@ class JsonRows:
             place = places.get(key)
             if place is not None:
                 cells[place] = cell
-            elif not self._leaves_out:
+            elif cell and not self._leaves_out:
                 raise self.error(
                     line,
                     f"the key {key[:40]!r} does not occur in the first {FIRST_ROWS} rows, which "
@@ -200,25 +231,57 @@ class JsonRows:
         if not isinstance(pairs, _Pairs):
             raise self.error(number, "not an object; rows have to be objects, as in {...}")
         row: dict[str, str] = {}
-        for key, value in pairs:
-            if isinstance(value, list):
-                if not self._is_left_out(key):
-                    what = "an object" if isinstance(value, _Pairs) else "a list"
-                    raise self.error(
-                        number,
-                        f"the value of {key[:40]!r} is {what}, and cells are numbers, strings, "
-                        "true, false or null; write its parts as keys of their own, or leave it "
-                        f"out ({column_option(key[:40], 'drop')})",
-                    )
-                value = None
-            row[key] = value if isinstance(value, str) else _WORDS[value]
-        if len(row) < len(pairs):
-            keys = [key for key, _ in pairs]
-            twice = next(key for key in keys if keys.count(key) > 1)
-            raise self.error(number, f"the key {twice[:40]!r} occurs twice")
+        waiting: list[tuple[str, Any]] = pairs[::-1]
+        while waiting:
+            key, value = waiting.pop()
+            if isinstance(value, _Pairs) and self._kinds.get(key) != "drop":
+                waiting += [(self._inner(number, key, part), v) for part, v in reversed(value)]
+                continue
+            if key in row:
+                raise self.error(number, f"the key {key[:40]!r} occurs twice")
+            row[key] = self._cell(number, key, value)
+            if len(row) > MOST_COLUMNS:
+                raise self.error(number, _TOO_MANY)
         if "\\u" in text:
             self._check_escapes(number, row)
         return row
+
+    def _inner(self, number: int, key: str, part: str) -> str:
+        """The name of what is inside an object inside another one."""
+        if len(key) + len(part) > _LONGEST_NAME:
+            raise self.error(
+                number,
+                f"the keys inside {key[:40]!r} have more than {_LONGEST_NAME} characters together "
+                "with those around them; shorten them",
+            )
+        return f"{key}.{part}"
+
+    def _cell(self, number: int, key: str, value: Any) -> str:
+        if isinstance(value, str):
+            return value
+        if not isinstance(value, list):
+            return _WORDS[value]
+        if self._is_left_out(key):
+            return ""
+        parts = [part for part in value if part is not None]
+        if all(map(_is_string, parts)):
+            return " ".join(parts)
+        self._lists.setdefault(key, number)
+        return ""
+
+    def _check_lists(self) -> None:
+        """Refuse all keys with lists at once, with what leaves them out."""
+        if not self._lists:
+            return
+        keys = list(self._lists)
+        what = "the value of {} is a list" if len(keys) == 1 else "the values of {} are lists"
+        options = " ".join(column_option(key, "drop") for key in keys[:_MOST_OPTIONS])
+        raise self.error(
+            min(self._lists.values()),
+            f"{what.format(listed_names(keys))}, and cells are numbers, strings, true, false, "
+            "null, or lists of strings; write the parts as keys of their own, or leave out what "
+            f"holds them: {options}",
+        )
 
     def _is_left_out(self, key: str) -> bool:
         """Whether nothing is read of a column, whatever it holds."""

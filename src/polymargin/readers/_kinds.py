@@ -21,7 +21,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.readers._cells import could_be_number
+from polymargin.readers._cells import could_be_number, lacks_value
+from polymargin.readers._dates import could_be_date
+from polymargin.readers._units import split_unit
 
 __all__ = [
     "EMPTY",
@@ -59,6 +61,7 @@ FACT_ROWS = 100_000
 _FEWEST = 20  # values by which a column can be taken for names of the rows
 _NEARLY_ALL = 0.9
 _TEXT_PART = 0.25
+_ALIKE = {"numbers": could_be_number, "dates": could_be_date}
 _ID_NAMES = frozenset({"", "#", "id", "index", "row", "key", "uuid", "guid", "no", "nr", "unnamed"})
 _NAME_PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|#")
 # Scripts that are written without blanks between words: Thai, Lao, Burmese, Khmer, Chinese,
@@ -99,8 +102,10 @@ class Facts:
         self._n_rows = 0
         self._n_values = 0
         self._n_several = 0  # distinct values of several words
-        self._n_numbers = 0  # distinct words that could be numbers
-        self._no_number: str | None = None  # the first word that could not
+        # Distinct words that could be numbers, or dates, and the first that is neither nor a gap.
+        self._n_alike = dict.fromkeys(_ALIKE, 0)
+        self._first_unlike: dict[str, str] = {}
+        self._units: dict[str, str] = {}  # and the first word with it
         self._distinct: set[float] = set()  # numbers, or hashes of words, which may be long
         self._may_be_id = has_id_name(column)
         self._may_count = may_count
@@ -136,10 +141,14 @@ class Facts:
         if digest not in self._distinct:
             self._distinct.add(digest)
             self._n_several += _has_several_words(word)
-            if could_be_number(word):
-                self._n_numbers += 1
-            else:
-                self._no_number = self._no_number or word
+            for what, could_be in _ALIKE.items():
+                if could_be(word):
+                    self._n_alike[what] += 1
+                elif not lacks_value(word):
+                    self._first_unlike.setdefault(what, word)
+            unit = split_unit(word)[1] if len(self._units) < 2 else None
+            if unit is not None:
+                self._units.setdefault(unit, word)
 
     @property
     def is_empty(self) -> bool:
@@ -151,14 +160,25 @@ class Facts:
         return hash(word) in self._distinct
 
     def slip(self) -> str | None:
-        """What is strange about words nearly all of which could be numbers."""
+        """What is strange about words nearly all of which could be numbers, or dates."""
         n_distinct = len(self._distinct)
-        if self._n_numbers < max(_FEWEST, _NEARLY_ALL * n_distinct) or self._no_number is None:
-            return None
-        return (
-            f"{self._n_numbers:,} of its {n_distinct:,} values are numbers: "
-            f"{self._no_number[:40]!r} is not"
-        )
+        for what, n_alike in self._n_alike.items():
+            if n_alike < max(_FEWEST, _NEARLY_ALL * n_distinct):
+                continue
+            if what in self._first_unlike:
+                return (
+                    f"{n_alike:,} of its {n_distinct:,} values are {what}: "
+                    f"{self._first_unlike[what][:40]!r} is not; where that stands for a missing "
+                    "one, leave the cell empty; else say what the column holds (kinds=, --column "
+                    "NAME=KIND)"
+                )
+            if len(self._units) > 1:
+                one, other = (word[:40] for word in self._units.values())
+                return (
+                    f"its values are numbers in several units, as in {one!r} and {other!r}; bring "
+                    "all of them to one"
+                )
+        return None
 
     def kind_of_words(self) -> str:
         """Kind "text", "drop" or "category": rules 2, 3 and 4."""

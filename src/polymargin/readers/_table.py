@@ -108,6 +108,12 @@ class Table:
             return self.X.n_rows
         return len(self.X) if isinstance(self.X, list) else int(self.X.shape[0])
 
+    def place(self, row: int) -> str:
+        """Where a row, counted from 0, is for people: its file, its line, or its number from 1."""
+        if self.files is not None:
+            return self.files[row]
+        return f"row {row + 1}" if self.lines is None else f"line {self.lines[row]}"
+
 
 @dataclass(frozen=True)
 class Scan:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from polymargin.readers._cells import Fit, is_missing
+from polymargin.readers._cells import Fit, lacks_value
 
 __all__ = ["TIME_MANNERS", "fit_times", "to_hours"]
 
@@ -21,7 +21,7 @@ _NOON, _MIDNIGHT = 12, 24
 def fit_times(cells: Sequence[str]) -> Fit:
     """Whether all cells are times of day."""
     for row, cell in enumerate(cells):
-        if not is_missing(cell) and _hours(cell) is None:
+        if not lacks_value(cell) and _hours(cell) is None:
             return Fit(frozenset(), row)
     return Fit(frozenset(TIME_MANNERS))
 

@@ -2,6 +2,7 @@
 
 import csv
 import json
+from collections.abc import Sequence
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,30 +18,41 @@ class TableWriter:
     """Writes a line of names and a line for each row; in JSON an object for each row."""
 
     def __init__(
-        self, file: IO[str], form: TableFormat, classes: "NDArray[Any]", what: str
+        self,
+        file: IO[str],
+        form: TableFormat,
+        classes: "NDArray[Any]",
+        what: str,
+        has_files: bool = False,
     ) -> None:
-        """`what` the numbers are, in JSON."""
+        """`what` the numbers are, in JSON; `has_files` where each row is a file, which is named."""
         self._file, self._form, self._what = file, form, what
         self._labels = classes.tolist()
         self._names = [str(label) for label in self._labels]
         self._fields = [escaped(label) for label in self._labels]
         self._csv = csv.writer(file, lineterminator="\n")
+        first = ["file", "label"] if has_files else ["label"]
         if form == "tsv":
-            file.write("\t".join(["label", *self._fields]) + "\n")
+            file.write("\t".join([*first, *self._fields]) + "\n")
         elif form == "csv":
-            self._csv.writerow(["label", *self._names])
+            self._csv.writerow([*first, *self._names])
 
-    def write(self, best: list[int], values: "NDArray[Any]") -> None:
-        """Rows with the numbers of their labels."""
-        for c, row in zip(best, values, strict=True):
+    def write(
+        self, best: list[int], values: "NDArray[Any]", files: Sequence[str] | None = None
+    ) -> None:
+        """Rows with the numbers of their labels, and the files they are."""
+        for i, (c, row) in enumerate(zip(best, values, strict=True)):
+            names = [] if files is None else [files[i]]
             if self._form == "json":
                 numbers = dict(zip(self._names, row.astype(float).tolist(), strict=True))
                 line = {"label": self._labels[c], self._what: numbers}
-                self._file.write(json.dumps(line, ensure_ascii=False) + "\n")
+                named = dict(zip(["file"], names, strict=False))
+                self._file.write(json.dumps(named | line, ensure_ascii=False) + "\n")
             elif self._form == "csv":
-                self._csv.writerow([self._names[c], *map(_number, row)])
+                self._csv.writerow([*names, self._names[c], *map(_number, row)])
             else:
-                self._file.write("\t".join([self._fields[c], *map(_number, row)]) + "\n")
+                fields = [*map(escaped, names), self._fields[c], *map(_number, row)]
+                self._file.write("\t".join(fields) + "\n")
 
 
 def _number(value: "np.floating") -> str:
