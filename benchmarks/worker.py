@@ -58,9 +58,9 @@ def _fit(job: dict[str, Any]) -> dict[str, Any]:
     solver = make()
     solver.prepare(data, job["machine"], job["C"])
     solver.setup(job["tol"], 0)
-    before = _reset_peak()
+    before = reset_peak()
     clock = timed(solver.run)
-    peak = _status("VmHWM")
+    peak = peak_bytes()
     W = solver.coef()
     objective = Objective(data, job["machine"], job["C"])
     return {
@@ -80,12 +80,17 @@ def _rehearse(solver: Solver, data: Dataset, machine: str) -> None:
     solver.run()
 
 
-def _reset_peak() -> int:
+def reset_peak() -> int:
     """Hand freed memory back, set the high-water mark to the present; the resident bytes."""
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
     Path("/proc/self/clear_refs").write_text("5")
     return _status("VmRSS")
+
+
+def peak_bytes() -> int:
+    """The high-water mark since it was reset."""
+    return _status("VmHWM")
 
 
 def _status(field: str) -> int:
