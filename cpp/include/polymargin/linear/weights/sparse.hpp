@@ -133,6 +133,9 @@ public:
         }
         for (std::size_t p = 0; p < row.size(); ++p) {
             prefetch_row(row, p);
+            if (const T* ahead = full_row(row, p + 2)) {
+                for (const std::int32_t c : classes) __builtin_prefetch(ahead + c);
+            }
             const FeatureRow<T>& u = rows_[row.index(p)];
             const T x = row.value(p);
             const T* values = u.values();
@@ -303,6 +306,14 @@ private:
                 prefetch_lines(next.classes(), next.size() * sizeof(std::int32_t));
             }
         }
+    }
+
+    // The weights of the p-th feature of a row where they are a full row, else null.
+    template <class Row>
+    const T* full_row(const Row& row, std::size_t p) const {
+        if (p >= row.size()) return nullptr;
+        const FeatureRow<T>& u = rows_[row.index(p)];
+        return u.is_full() ? u.values() : nullptr;
     }
 
     template <class V>
