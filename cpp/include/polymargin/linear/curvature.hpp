@@ -160,7 +160,7 @@ private:
     };
 
     // A variable by itself takes about as long as this many of all in order.
-    static constexpr std::size_t apart = 4;
+    static constexpr std::size_t apart = 8;
 
     // For each column on some thread; what the threads have put out is added up in workers_[0].
     template <class Body>
