@@ -13,10 +13,11 @@
 namespace polymargin::testing {
 namespace {
 
-// Some variables of each example, some of them fixed, with any change. In a simplex the sum is at
-// its bound for every other example, and changes of what moves sum to 0 there.
+// One variable in so many, with any change. In a simplex the sum is at its bound for every other
+// example, and changes of what moves sum to 0 there.
 template <class Rows>
-FreeVariables<Rows> some_free(const LinearProblem<Rows>& problem, std::uint64_t seed) {
+FreeVariables<Rows> some_free(const LinearProblem<Rows>& problem, std::uint64_t seed,
+                              std::uint64_t one_in = 2) {
     using T = typename Rows::value_type;
     Random random(seed);
     FreeVariables<Rows> free(problem);
@@ -24,7 +25,9 @@ FreeVariables<Rows> some_free(const LinearProblem<Rows>& problem, std::uint64_t 
         free.add(i, [&](auto&& body) {
             for (std::int32_t c = 0; c < problem.k; ++c) {
                 const bool own = c == problem.labels[i];
-                if (!problem.machine.has_variable(own) || random.below(2) == 0) continue;
+                if (!problem.machine.has_variable(own) || random.below(one_in) + 1 < one_in) {
+                    continue;
+                }
                 body(c, T(0.5 * problem.upper[i]), T(1));
             }
             return problem.machine.simplex() && i % 2 == 0;
@@ -88,14 +91,19 @@ TEST(subspace, product_with_the_second_derivative) {
                     using T = typename Rows::value_type;
                     context() = describe(machine, shape, Rows::is_sparse);
                     const auto problem = data.problem(rows, machine);
-                    auto free = some_free(problem, 3);
-                    const std::vector<double> expected = curved(problem, free);
                     CurvatureOf<Rows> curvature(problem, 2);
-                    curvature.begin(free);
-                    curvature.multiply(free, &FreeVariable<T>::direction);
-                    for (std::size_t at = 0; at < expected.size(); ++at) {
-                        const double scale = std::is_same_v<T, double> ? 1e-12 : 1e-5;
-                        CHECK(std::abs(free.all()[at].curved - expected[at]) <= scale * 100);
+                    for (const int one_in : {2, 12}) {
+                        auto free = some_free(problem, 3, one_in);
+                        const std::vector<double> expected = curved(problem, free);
+                        curvature.begin(free);
+                        curvature.multiply(free, &FreeVariable<T>::direction);
+                        for (std::size_t at = 0; at < expected.size(); ++at) {
+                            const double scale = std::is_same_v<T, double> ? 1e-12 : 1e-5;
+                            CHECK(std::abs(free.all()[at].curved - expected[at]) <= scale * 100);
+                        }
+                        // Of many classes with few free variables only those are looked at.
+                        if (!machine.has_others || k < 80) continue;
+                        CHECK(curvature.visits() == (Rows::is_sparse && one_in == 12 ? 0.25 : 1));
                     }
                 });
             }
@@ -184,6 +192,69 @@ TEST(subspace, contradictions_at_large_C) {
         CHECK_CLOSE(primal_of(problem, result.weights.packed()), result.outcome.certificate.primal,
                     1e-10);
         CHECK_CLOSE(dual_of(problem, result.duals), result.outcome.certificate.dual, 1e-9);
+    }
+}
+
+// A step as far as few variables leave their bounds, which are then fixed there, and back.
+TEST(subspace, variables_that_leave_their_bounds) {
+    const Data data(Shape{.n = 20, .k = 5});
+    const Sparse rows = data.rows<Sparse>();
+    const auto problem = data.problem(rows, *find_machine("ww"));
+    auto free = some_free(problem, 3);
+    for (auto& v : free.all()) v.direction = 0;
+    free.all()[0].direction = -1;
+    free.all()[1].direction = 1;
+    const double C = problem.upper[0];
+    CHECK(free.leaving(0.4 * C) == 0);
+    CHECK(free.leaving(0.6 * C) == 2);
+    for (auto& v : free.all()) v.total = 0.6 * C * v.direction;
+    CHECK(free.fix() == 2);
+    CHECK(free.all()[0].total == -free.all()[0].beta);
+    CHECK(free.leaving(C) == 0);
+    free.reset();
+    for (const auto& v : free.all()) CHECK(!v.fixed && v.total == 0 && v.residual == v.gradient);
+    for (const auto& e : free.examples()) CHECK(e.moving == int(e.last - e.first));
+}
+
+// In a simplex the sum has a bound, too.
+TEST(subspace, sums_that_leave_their_bounds) {
+    const Data data(Shape{.n = 20, .k = 5});
+    const Sparse rows = data.rows<Sparse>();
+    const auto problem = data.problem(rows, *find_machine("cs"));
+    const double C = problem.upper[0];
+    FreeVariables<Sparse> free(problem);
+    free.add(0, [&](auto&& body) {
+        for (std::int32_t c = 0; c < problem.k; ++c) {
+            if (c != problem.labels[0]) body(c, 0.1 * C, 1.0);
+        }
+        return false;
+    });
+    for (auto& v : free.all()) v.direction = 1;
+    CHECK(free.leaving(0.1 * C) == 0);
+    CHECK(free.leaving(0.2 * C) == 1);
+    for (auto& v : free.all()) v.total = 0.2 * C;
+    CHECK(free.fix() == 1);
+    CHECK(free.examples()[0].tied);
+    for (const auto& v : free.all()) CHECK_CLOSE(v.beta + v.total, 0.25 * C, 1e-12);
+    free.reset();
+    CHECK(!free.examples()[0].tied);
+}
+
+// Random labels of short rows with a bias: without care, clipping makes the steps useless.
+TEST(subspace, many_contradictions) {
+    const Shape shape{
+        .n = 1000, .d = 1000, .k = 5, .C = 30, .bias = true, .seed = 3, .density = 0.003};
+    Data data(shape);
+    Random random(5);
+    for (auto& label : data.labels) label = static_cast<std::int32_t>(random.below(shape.k));
+    const Sparse rows = data.rows<Sparse>();
+    for (const char* name : {"ww", "cs"}) {
+        context() = name;
+        const auto problem = data.problem(rows, *find_machine(name));
+        LinearOptions options;
+        options.goal = {.tol = 1e-3, .max_iter = 600};
+        const auto result = fit(problem, options);
+        CHECK(result.outcome.converged);
     }
 }
 

@@ -46,12 +46,11 @@ public:
             step_ = std::make_unique<SubspaceStep<Rows, Store>>(problem_, norms_, duals, weights,
                                                                 threads_);
         }
-        const auto cost = static_cast<double>(step_->most_passes());
-        if (cost * static_cast<double>(active.size()) > budget) return 0;
+        if (step_->most_passes() * static_cast<double>(active.size()) > budget) return 0;
         sweeps_ = 0;
         pace_.restart();
         before();
-        return step_->run(visitor, active, interrupted);
+        return step_->run(visitor, active, budget, interrupted);
     }
 
 private:

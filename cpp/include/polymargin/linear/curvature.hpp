@@ -5,7 +5,7 @@
 // Dense rows make V, all of it, and then take scores with it. Sparse rows are turned into columns:
 // a feature at a time, one row of V is summed up and handed out to the same examples again. Nothing
 // but the free variables is kept then, and they fit a cache that the weights of all features do
-// not.
+// not. Where few classes of an example have a free variable, no others are looked at.
 #pragma once
 
 #include <algorithm>
@@ -135,17 +135,17 @@ public:
         }
         classes_.clear();
         for (const Variable& v : free.all()) classes_.push_back(v.c);
+        is_listed_ = apart * classes_.size() <= stride_ * examples.size();
     }
 
-    double visits() const { return has_few_classes() ? 1 : 0.25; }
+    double visits() const { return is_listed_ ? 0.25 : 1; }
 
-    // curved = H p, p being this member of the variables. Of few classes all are looked at, of many
-    // those that have a free variable.
+    // curved = H p, p being this member of the variables.
     void multiply(FreeVariables<Rows>& free, T Variable::* p) {
-        if (has_few_classes()) {
-            multiply_all(free, p);
-        } else {
+        if (is_listed_) {
             multiply_listed(free, p);
+        } else {
+            multiply_all(free, p);
         }
     }
 
@@ -159,7 +159,8 @@ private:
         std::vector<T> out;
     };
 
-    bool has_few_classes() const { return problem_.k <= 64; }
+    // A variable by itself takes about as long as this many of all in order.
+    static constexpr std::size_t apart = 8;
 
     // For each column on some thread; what the threads have put out is added up in workers_[0].
     template <class Body>
@@ -255,6 +256,7 @@ private:
 
     const LinearProblem<Rows>& problem_;
     std::size_t stride_;
+    bool is_listed_ = false;
     std::vector<std::size_t> starts_;  // of the columns, the constant feature last
     std::vector<Cell> cells_;
     std::vector<std::int32_t> classes_;

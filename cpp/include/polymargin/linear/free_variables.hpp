@@ -28,6 +28,7 @@ struct FreeExample {
     std::uint32_t first, last;  // of its variables
     int moving;                 // those that are not fixed
     bool tied;                  // sum_c beta_c = C: directions sum to 0
+    bool started_tied;          // before any change
 };
 
 template <class Rows>
@@ -63,12 +64,41 @@ public:
             return;
         }
         examples_.push_back(
-            {i, problem_.labels[i], first, last, static_cast<int>(last - first), tied});
+            {i, problem_.labels[i], first, last, static_cast<int>(last - first), tied, tied});
     }
 
-    // Fixes the variables that the change takes to their bounds or beyond; returns their number.
-    int fix() {
-        int fixed = 0;
+    // Takes the change back.
+    void reset() {
+        for (FreeExample& example : examples_) {
+            example.moving = static_cast<int>(example.last - example.first);
+            example.tied = example.started_tied;
+            for (Variable& v : of(example)) {
+                v.total = 0;
+                v.residual = v.gradient;
+                v.fixed = false;
+            }
+        }
+    }
+
+    // How many would be at their bounds or beyond after a further step along the direction.
+    std::size_t leaving(T step) {
+        std::size_t count = 0;
+        for (const FreeExample& example : examples_) {
+            T sum = 0;
+            for (const Variable& v : of(example)) {
+                const T value = v.beta + v.total + step * v.direction;
+                count += !v.fixed && !(value > 0 && value < upper(example, v));
+                sum += value;
+            }
+            count += is_overfull(example, sum);
+        }
+        return count;
+    }
+
+    // Fixes the variables that the change takes to their bounds or beyond, and sums that it takes
+    // beyond C; returns their number.
+    std::size_t fix() {
+        std::size_t fixed = 0;
         for (FreeExample& example : examples_) {
             for (Variable& v : of(example)) {
                 if (v.fixed) continue;
@@ -79,6 +109,7 @@ public:
                 --example.moving;
                 ++fixed;
             }
+            fixed += tie(example);
         }
         return fixed;
     }
@@ -117,6 +148,21 @@ public:
     }
 
 private:
+    bool is_overfull(const FreeExample& example, T sum) const {
+        return problem_.machine.simplex() && !example.tied && sum > T(problem_.upper[example.i]);
+    }
+
+    // Makes a sum beyond C one of C, which is kept from then on; says whether it was beyond.
+    bool tie(FreeExample& example) {
+        T sum = 0;
+        for (const Variable& v : of(example)) sum += v.beta + v.total;
+        if (!is_overfull(example, sum)) return false;
+        const T scale = T(problem_.upper[example.i]) / sum;
+        for (Variable& v : of(example)) v.total = (v.beta + v.total) * scale - v.beta;
+        example.tied = true;
+        return true;
+    }
+
     T upper(const FreeExample& example, const Variable& v) const {
         return T(problem_.machine.upper(v.c == example.y, problem_.upper[example.i]));
     }

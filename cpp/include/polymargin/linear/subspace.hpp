@@ -8,6 +8,10 @@
 // sum kept), H p as in curvature.hpp, preconditioned as in preconditioner.hpp. The result is
 // clipped to the bounds, and an exact line search between the old point and the clipped one keeps
 // the dual objective from falling. More and Toraldo (1991), with blocks.
+//
+// Examples that contradict each other make H nearly singular: conjugate gradients then run far out
+// of the bounds, and what clipping leaves of p may be of no use. A careful step goes no further at
+// a time than a small part of the variables allow, fixes those at their bounds and starts anew.
 #pragma once
 
 #include <algorithm>
@@ -42,37 +46,78 @@ public:
           curvature_(problem, threads),
           preconditioner_(problem, norms) {}
 
-    // At most, of the next step.
-    int most_passes() const { return rounds * (iterations_ + 1) + 8; }
+    // At most, of the next step, were it like the last one.
+    double most_passes() const { return 2 + most_products() * curvature_.visits(); }
 
-    // Rounds of conjugate gradients over the given examples; between rounds the variables that
-    // left their bounds are fixed there. Where `interrupted` says so, ends with what is reached.
-    // Where few have to be fixed and more iterations would help, the next step may take twice as
-    // many. Returns the cost in visits.
+    // A step over the given examples that takes at most `budget` visits; where `interrupted` says
+    // so, it ends with what is reached. The first one that clipping makes useless is taken again
+    // with care, as all later ones are from the start. Returns the cost in visits.
     template <class Interrupted>
     double run(Visitor<Rows, Store>& visitor, std::span<const std::uint32_t> examples,
-               Interrupted&& interrupted) {
+               double budget, Interrupted&& interrupted) {
         gather(visitor, examples);
         curvature_.begin(free_);
         passes_ = 2;
-        bool settled = false, solved = false;
-        for (int round = 0; round < rounds && !free_.all().empty(); ++round) {
-            solved = conjugate_gradients(iterations_, interrupted);
-            const int fixed = free_.fix();
-            settled = few * fixed <= static_cast<int>(free_.all().size());
-            if (fixed == 0 || interrupted()) break;
-            restart();
+        const auto size = static_cast<double>(free_.examples().size());
+        if (most_passes() * size > budget) return std::min(passes_ * size, budget);
+        Along along = find_change(interrupted);
+        if (!is_careful_ && along.slope > 0 && along.length() < useless) {
+            is_careful_ = true;
+            if ((passes_ + most_passes()) * size <= budget && !interrupted()) {
+                free_.reset();
+                along = find_change(interrupted);
+            }
         }
-        iterations_ = !settled ? fewest : solved ? iterations_ : std::min(2 * iterations_, most);
-        free_.clip();
-        search();
-        return passes_ * static_cast<double>(free_.examples().size());
+        move(along);
+        return passes_ * size;
     }
 
 private:
-    static constexpr int rounds = 4;
+    static constexpr int rounds = 4, careful_rounds = 40;
     static constexpr int fewest = 20, most = 40;  // iterations of a round
-    static constexpr int few = 50;                // one variable in so many
+    static constexpr std::size_t few = 50;        // one variable in so many
+    static constexpr std::size_t crowd = 100;     // likewise, that a careful step fixes at a time
+    static constexpr double useless = 0.1;        // length of a step
+    static constexpr int trials = 5;              // of longer steps
+
+    // The dual objective along total.
+    struct Along {
+        double slope, curvature;
+
+        double length() const { return curvature > 0 ? std::min(1.0, slope / curvature) : 0; }
+        double gain() const { return length() * (slope - 0.5 * length() * curvature); }
+    };
+
+    // Of H, in the next step.
+    int most_products() const {
+        return rounds * iterations_ + (is_careful_ ? careful_rounds : rounds) + trials + 1;
+    }
+
+    // Rounds of conjugate gradients, between which the variables that left their bounds are fixed
+    // there. Where few have to be fixed and more iterations would help, the next step may take
+    // twice as many.
+    template <class Interrupted>
+    Along find_change(Interrupted&& interrupted) {
+        Solved last{};
+        bool settled = false;
+        int left = rounds * iterations_;
+        const int count = is_careful_ ? careful_rounds : rounds;
+        for (int round = 0; round < count && left > 0 && !free_.all().empty(); ++round) {
+            last = conjugate_gradients(std::min(left, iterations_), interrupted);
+            left -= std::max(1, last.iterations);
+            const std::size_t fixed = free_.fix();
+            settled = few * fixed <= free_.all().size();
+            if ((fixed == 0 && !last.is_cut) || interrupted()) break;
+            restart();
+        }
+        if (!settled) {
+            iterations_ = fewest;
+        } else if (!last.is_enough) {
+            iterations_ = std::min(2 * iterations_, most);
+        }
+        free_.clip();
+        return lengthen();
+    }
 
     void gather(Visitor<Rows, Store>& visitor, std::span<const std::uint32_t> examples) {
         free_.clear();
@@ -89,23 +134,38 @@ private:
         passes_ += curvature_.visits();
     }
 
-    // Whether it ended before the last iteration.
+    struct Solved {
+        int iterations = 0;
+        bool is_enough = false;
+        bool is_cut = false;  // short of what would fix too many variables at a time
+    };
+
     template <class Interrupted>
-    bool conjugate_gradients(int iterations, Interrupted&& interrupted) {
+    Solved conjugate_gradients(int iterations, Interrupted&& interrupted) {
+        Solved solved;
         preconditioner_.factorise(free_);
         keep_feasible();
         preconditioner_.solve(free_);
         double energy = free_.inner(&Variable::residual, &Variable::step);
         for (Variable& v : free_.all()) v.direction = v.step;
         const double enough = 1e-4 * energy;
-        for (int step = 0; step < iterations && energy > enough && !interrupted(); ++step) {
+        while (solved.iterations < iterations && energy > enough && !interrupted()) {
             multiply(&Variable::direction);
+            ++solved.iterations;
             const double curvature = free_.inner(&Variable::direction, &Variable::curved);
-            if (!(curvature > 0)) return true;
-            const T alpha = T(energy / curvature);
+            if (!(curvature > 0)) {
+                solved.is_enough = true;
+                return solved;
+            }
+            const double whole = energy / curvature, part = is_careful_ ? cut(whole) : whole;
+            const T alpha = T(part);
             for (Variable& v : free_.all()) {
                 v.total += alpha * v.direction;
                 v.residual -= alpha * v.curved;
+            }
+            if (part < whole) {
+                solved.is_cut = true;
+                return solved;
             }
             keep_feasible();
             preconditioner_.solve(free_);
@@ -114,7 +174,17 @@ private:
             energy = next;
             for (Variable& v : free_.all()) v.direction = v.step + beta * v.direction;
         }
-        return energy <= enough;
+        solved.is_enough = energy <= enough;
+        return solved;
+    }
+
+    // A step along the direction that takes few variables to their bounds.
+    double cut(double step) {
+        constexpr int halvings = 30;
+        for (int at = 0; at < halvings; ++at, step /= 2) {
+            if (crowd * free_.leaving(T(step)) <= free_.all().size()) break;
+        }
+        return step;
     }
 
     // The residual of what can move: not of fixed variables, and without its mean where the sum of
@@ -141,8 +211,7 @@ private:
     }
 
     // Moves as far along total as the dual objective rises, at most to the bounds.
-    void search() {
-        const Along along = lengthen();
+    void move(const Along& along) {
         if (!(along.slope > 0) || !(along.curvature > 0)) return;
         const T step = T(along.length());
         for (Variable& v : free_.all()) v.direction = step * v.total;
@@ -157,14 +226,6 @@ private:
         }
     }
 
-    // The dual objective along total.
-    struct Along {
-        double slope, curvature;
-
-        double length() const { return curvature > 0 ? std::min(1.0, slope / curvature) : 0; }
-        double gain() const { return length() * (slope - 0.5 * length() * curvature); }
-    };
-
     Along look_along() {
         multiply(&Variable::total);
         return {free_.inner(&Variable::gradient, &Variable::total),
@@ -174,7 +235,6 @@ private:
     // Where the objective still rises at the end of total, a longer one that is clipped again may
     // be better.
     Along lengthen() {
-        constexpr int trials = 5;
         Along along = look_along();
         std::vector<T> kept;
         for (int trial = 0; trial < trials; ++trial) {
@@ -204,6 +264,7 @@ private:
     std::conditional_t<Rows::is_sparse, ColumnCurvature<Rows>, RowCurvature<Rows>> curvature_;
     Preconditioner<Rows> preconditioner_;
     int iterations_ = fewest;
+    bool is_careful_ = false;
     double passes_ = 0;
 };
 
