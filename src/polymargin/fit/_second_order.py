@@ -100,14 +100,14 @@ class SecondOrderSteps:
         X = self.problem.X
         entries = X.nnz + n if sparse.issparse(X) else n * d
         pass_cost = _PASS * float(entries) * k
-        cost = guess_cost(of_this_size, (n, k), 1.0, self.solver.max_free)
+        cost = guess_cost(of_this_size, self.machine, (n, k), 1.0, self.solver.max_free)
         return Handover(pass_cost, cost, self.options.tol, self.options.max_iter)
 
     def run(self, start: "Duals | None", gap: float, past: Past) -> tuple[Finish, Past]:
         """From dual variables with this gap; what was reached, and what lies behind then."""
         variables = self.variables
         beta, sigma = np.zeros(variables.shape), self._first_sigma()
-        budget = guess_cost(self.space, variables.shape, 1.0, self.solver.max_free)
+        budget = guess_cost(self.space, self.machine, variables.shape, 1.0, self.solver.max_free)
         if start is not None and gap < _GOOD_START:
             beta = to_array(start)
             sigma = first_sigma(beta, variables)

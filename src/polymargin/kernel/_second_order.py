@@ -110,7 +110,8 @@ class SecondOrderLoop:
 
     def _handover(self) -> Handover:
         n, k = len(self._problem), self._problem.n_classes
-        cost = guess_cost(self._space_of_this_size(), (n, k), _FREE, self._options.max_free)
+        size, machine = self._space_of_this_size(), self._problem.machine
+        cost = guess_cost(size, machine, (n, k), _FREE, self._options.max_free)
         return Handover(_PASS * n * n * k, cost, self._goal.tol, self._goal.max_iter)
 
     def _finish(
@@ -180,7 +181,10 @@ class SecondOrderLoop:
         """These dual variables; others, where too many of them are free; None where all have."""
         max_free = self._options.max_free
         cost = predict_cost(self._space_of_this_size(), variables, beta, max_free)
-        if math.isfinite(cost):
+        import os
+
+        force = os.environ.get("SPLIT")
+        if (math.isfinite(cost) and not force) or force == "0":
             return Start(beta, beta, first_sigma(beta, variables), 0)
         passes = self._goal.max_iter - self._loop.progress.visits // len(beta)
         if self._has_split or not can_split(variables, passes):

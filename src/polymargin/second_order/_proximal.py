@@ -26,7 +26,7 @@ from polymargin import core
 from polymargin.second_order._multiple import best_multiple
 from polymargin.second_order._projection import make_projection
 from polymargin.second_order._space import Space
-from polymargin.second_order._step import Direction, find_direction, step_cost
+from polymargin.second_order._step import Direction, find_direction, find_way
 from polymargin.second_order._variables import Variables
 
 if TYPE_CHECKING:
@@ -174,14 +174,14 @@ class _Proximal:
             if off <= max(_INEXACT * proximal, 1e-15 * abs(reached.highest.dual)):
                 self._is_solved = True
                 break
-            cost, by_weights = step_cost(
-                space, variables.n_classes, at.n_free, at.n_moving, self._max_free
+            cost, way = find_way(
+                space, variables.machine, variables.n_classes, at.moves, self._max_free
             )
             reached.operations += cost + 4 * product
             if reached.operations > self._budget or self._watch(reached):
                 return True
             direction = find_direction(
-                space, variables, at, self._sigma, residual, residual_scores, by_weights
+                space, variables, at, self._sigma, residual, residual_scores, way
             )
             reached.n_steps += 1
             if direction.beta is not None:
