@@ -181,10 +181,7 @@ class SecondOrderLoop:
         """These dual variables; others, where too many of them are free; None where all have."""
         max_free = self._options.max_free
         cost = predict_cost(self._space_of_this_size(), variables, beta, max_free)
-        import os
-
-        force = os.environ.get("SPLIT")
-        if (math.isfinite(cost) and not force) or force == "0":
+        if math.isfinite(cost):
             return Start(beta, beta, first_sigma(beta, variables), 0)
         passes = self._goal.max_iter - self._loop.progress.visits // len(beta)
         if self._has_split or not can_split(variables, passes):

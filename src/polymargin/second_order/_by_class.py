@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from polymargin.second_order._cholesky import Factor, factorise
+from polymargin.second_order._cholesky import Factor, Inverse, factorise
 from polymargin.second_order._conjugate import System, solve
 from polymargin.second_order._projection import Projected
 from polymargin.second_order._space import Space
@@ -95,35 +95,38 @@ class _System(System):
         """D^-1."""
         divided = np.zeros_like(values)
         for c, (places, inverse) in enumerate(zip(self._places, self._inverses, strict=True)):
-            divided[places, c] = inverse @ values[places, c]
+            divided[places, c] = inverse.times(values[places, c])
         return divided
 
-    def _inverse(self, places: "NDArray[np.int64]") -> "Floats":
-        matrix = self._kernel[np.ix_(places, places)]
+    def _inverse(self, places: "NDArray[np.int64]") -> Inverse:
+        matrix = self._kernel[np.ix_(places, places)].T  # symmetric, and by columns
         matrix.flat[:: len(matrix) + 1] += 1 / self._sigma
         return factorise(matrix).inverse()
 
     def _join(self) -> None:
         """Factorise what multipliers are solved for: first mu, then v."""
         m = len(self._kernel)
-        of_means = np.zeros((m, m))  # E D^-1 E^T
-        all_mixed = np.zeros((m, m))  # E D^-1 T^T, if all were tied
-        all_sums = np.zeros((m, m))  # T D^-1 T^T
-        is_tied = len(self._tied) > 0
+        by_columns = np.zeros((m, m)).T
+        by_columns += self._kernel
+        by_columns.flat[:: m + 1] += 0.5 / self._sigma
+        matrix = factorise(by_columns).inverse().lower
+        matrix *= self._n_classes
+        for places, inverse in zip(self._places, self._inverses, strict=True):
+            matrix.T[np.ix_(places, places)] -= inverse.lower.T
+        if len(self._tied):
+            self._tie()
+            half = self._sums.halve(self._mixed.T)
+            matrix += half.T @ half
+        self._means: Factor = factorise(matrix)
+
+    def _tie(self) -> None:
+        """E D^-1 T^T and T D^-1 T^T."""
+        m = len(self._kernel)
+        mixed, sums = np.zeros((m, m)), np.zeros((m, m))  # as if all were tied
         for c, (places, inverse) in enumerate(zip(self._places, self._inverses, strict=True)):
             block, sign = np.ix_(places, places), self._sign[places, c]
-            of_means[block] += inverse
-            if is_tied:
-                all_mixed[block] += inverse * sign
-                all_sums[block] += sign[:, None] * inverse * sign
-        if is_tied:
-            self._mixed = all_mixed[:, self._tied]
-            self._sums = factorise(all_sums[np.ix_(self._tied, self._tied)])
-            half = self._sums.halve(self._mixed.T)
-            of_means -= half.T @ half
-        matrix = self._kernel.copy()
-        matrix.flat[:: m + 1] += 0.5 / self._sigma
-        joined = factorise(matrix).inverse()
-        joined *= self._n_classes
-        joined -= of_means
-        self._means: Factor = factorise(joined)
+            signed = inverse.full() * sign
+            mixed[block] += signed
+            sums[block] += sign[:, None] * signed
+        self._mixed = mixed[:, self._tied]
+        self._sums = factorise(sums[np.ix_(self._tied, self._tied)])

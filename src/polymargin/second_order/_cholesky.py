@@ -13,8 +13,27 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class Inverse:
+    """Of a symmetric matrix: its values on and below the diagonal; those above mean nothing."""
+
+    lower: "Floats"
+
+    def times(self, values: "Floats") -> "Floats":
+        if values.size == 0:
+            return values
+        if values.ndim == 1:
+            return np.asarray(linalg.blas.dsymv(1.0, self.lower, values, lower=1))
+        return np.asarray(linalg.blas.dsymm(1.0, self.lower, values, lower=1))
+
+    def full(self) -> "Floats":
+        below = np.tril(self.lower)
+        full: Floats = below + np.tril(below, -1).T
+        return full
+
+
+@dataclass(frozen=True)
 class Factor:
-    """L of a matrix L L^T, below the diagonal."""
+    """L of a matrix L L^T; what is above its diagonal means nothing."""
 
     lower: "Floats"
 
@@ -29,27 +48,27 @@ class Factor:
             linalg.solve_triangular(self.lower, right, lower=True, check_finite=False)
         )
 
-    def inverse(self) -> "Floats":
-        """Of the matrix, both triangles."""
+    def inverse(self) -> Inverse:
+        """Of the matrix; takes the place of L."""
         if len(self.lower) == 0:
-            return self.lower
-        below, _ = linalg.lapack.dpotri(self.lower, lower=1)
-        below = np.tril(below)
-        inverse: Floats = below + np.tril(below, -1).T
-        return inverse
+            return Inverse(self.lower)
+        lower, _ = linalg.lapack.dpotri(self.lower, lower=1, overwrite_c=1)
+        return Inverse(lower)
 
 
 def factorise(matrix: "Floats") -> Factor:
-    """Where rounding has made the matrix indefinite, with a little more on its diagonal."""
+    """Of a matrix of which only the triangle below the diagonal counts.
+
+    Where rounding has made it indefinite, with a little more on its diagonal.
+    """
     size = len(matrix)
     if size == 0:
         return Factor(matrix)
-    ridge = 1e-14 * float(np.trace(matrix)) / size
+    ridge = 0.0
     while True:
-        try:
-            lower, _ = linalg.cho_factor(matrix, lower=True, check_finite=False)
-        except linalg.LinAlgError:
-            matrix.flat[:: size + 1] += ridge
-            ridge *= 100
-        else:
+        lower, failed = linalg.lapack.dpotrf(matrix, lower=1, clean=0)
+        if not failed:
             return Factor(lower)
+        more = 99 * ridge if ridge else 1e-14 * float(np.trace(matrix)) / size
+        matrix.flat[:: size + 1] += more
+        ridge += more

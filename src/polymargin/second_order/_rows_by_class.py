@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from polymargin.second_order._cholesky import Factor, factorise
+from polymargin.second_order._cholesky import Factor, Inverse, factorise
 from polymargin.second_order._conjugate import System, solve
 from polymargin.second_order._projection import Projected
 from polymargin.second_order._space import RowSpace
@@ -91,7 +91,7 @@ class _Weights(System):
 
     def _divide(self, values: "Floats") -> "Floats":
         """H_c^-1 for each class."""
-        columns = [inverse @ values[:, c] for c, inverse in enumerate(self._inverses)]
+        columns = [inverse.times(values[:, c]) for c, inverse in enumerate(self._inverses)]
         return np.stack(columns, axis=1)
 
     def _centred(self, values: "Floats") -> "Floats":
@@ -100,7 +100,7 @@ class _Weights(System):
         centred: Floats = values - values.mean(axis=1, keepdims=True)
         return centred
 
-    def _inverse(self, places: "NDArray[np.bool_]") -> "Floats":
+    def _inverse(self, places: "NDArray[np.bool_]") -> Inverse:
         rows = self._rows[places]
         matrix = self._sigma * (rows.T @ rows)
         matrix.flat[:: len(matrix) + 1] += 1.0
@@ -114,14 +114,14 @@ class _Weights(System):
             places = np.flatnonzero(self._free[self._tied, c])
             examples = self._tied[places]
             signed = self._rows[examples].T * self._sign[examples, c]
-            solved = inverse @ signed
+            solved = inverse.times(signed)
             self._sums[:, places] += solved
             matrix[np.ix_(places, places)] -= self._sigma * (signed.T @ solved)
         self._ties: Factor = factorise(matrix)
 
     def _join(self) -> None:
         """Factorise what lambda is solved for."""
-        matrix = np.sum(self._inverses, axis=0)
+        matrix = np.sum([inverse.lower for inverse in self._inverses], axis=0)
         if self._has_ties:
             matrix += self._sigma * (self._sums @ self._ties.solve(self._sums.T))
         self._means: Factor = factorise(matrix)
