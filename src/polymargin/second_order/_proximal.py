@@ -68,6 +68,7 @@ class Finish:
 
     lowest: Weights  # primal objective
     highest: Point  # dual objective
+    sigma: float  # of the last stage
     n_steps: int = 0
     operations: float = 0.0
     converged: bool = False
@@ -137,7 +138,7 @@ class _Proximal:
         self._largest = _LARGEST * float(np.max(variables.upper))
         weights = space.weights(variables.alphas(start))
         first = self._point(start, weights, space.scores(weights))
-        self.reached = Finish(Weights(weights, first.primal, start), first)
+        self.reached = Finish(Weights(weights, first.primal, start), first, sigma)
         self._beta: Floats | None = start if ahead is None else ahead  # W = A^T beta
         self._weights = space.weights(variables.alphas(self._beta))
         self._scores = space.scores(self._weights)
@@ -149,7 +150,7 @@ class _Proximal:
             stalled = 0 if moves else stalled + 1
             gap, dual = reached.gap, reached.highest.dual
             factor = _GROWTH if self._is_solved else 1 / _GROWTH
-            self._sigma = min(factor * self._sigma, self._largest)
+            reached.sigma = self._sigma = min(factor * self._sigma, self._largest)
             self._scores = self._space.scores(self._weights)
 
     def _stage(self) -> bool:
