@@ -6,7 +6,7 @@ import numpy as np
 
 from polymargin.second_order._projection import Moves, make_projection
 from polymargin.second_order._space import Space
-from polymargin.second_order._step import find_way
+from polymargin.second_order._step import fewest_rows, find_way
 from polymargin.second_order._variables import Variables
 
 if TYPE_CHECKING:
@@ -28,9 +28,10 @@ def predict_cost(space: Space, variables: Variables, beta: "Floats", max_free: i
     return _all_steps(space, variables.machine, variables.shape, at.moves, max_free)
 
 
-def count_free(variables: Variables, beta: "Floats") -> int:
-    """How many variables a step moves at once."""
-    return make_projection(variables).project(beta).moves.n_free
+def count_rows(space: Space, variables: Variables, beta: "Floats") -> int:
+    """Of the largest matrix that a step cannot do without."""
+    moves = make_projection(variables).project(beta).moves
+    return fewest_rows(space, variables.machine, variables.n_classes, moves)
 
 
 def guess_cost(

@@ -12,6 +12,8 @@ variables move,
 
 which needs inner products of examples only. B has a unit vector for each free variable, and for
 examples whose sum is at its bound an orthonormal basis of the vectors of sum zero (Helmert's).
+Where margins are absolute, both fall apart into a system for each class and one for what joins
+them: `_rows_by_class` for weights, `_by_class` for variables.
 """
 
 import math
@@ -60,24 +62,35 @@ def find_way(
     space: Space, machine: "MachineInfo", n_classes: int, moves: Moves, max_free: int
 ) -> tuple[float, Way]:
     """The cheapest, with its operations: infinite where matrices have more than `max_free` rows."""
-    p, m, t, k = *map(float, moves), n_classes
-    ties = t**3 / 3 + t * t * m
-    ways: dict[Way, tuple[float, float]] = {}  # rows of the largest matrix, operations
-    if isinstance(space, KernelSpace) and not machine.relative:
-        join = 4 / 3 * m**3 + ties if machine.zero_sum else 0.0
-        ways[Way.VARIABLES_BY_CLASS] = m, p**3 / k**2 + join
-    else:
-        d = float(space.n_features) if isinstance(space, RowSpace) else 1.0
-        ways[Way.VARIABLES] = p, p**3 / 3 + p**2 * (k + d + 3.0)
-        if isinstance(space, RowSpace) and not sparse.issparse(space.rows):
-            answers = min((p + t) / max(m, 1.0) + machine.relative, k)  # classes of an example
-            ways[Way.WEIGHTS] = d * k, (d * k) ** 3 / 3 + m * (answers * d) ** 2
-            if not machine.relative:
-                by_class = (k + 1.0) * d**3 + (p + 4 * t) * d * d + ties
-                ways[Way.WEIGHTS_BY_CLASS] = max(d, t), by_class
+    ways = _sizes(space, machine, n_classes, moves)
     costs = {way: cost if rows <= max_free else math.inf for way, (rows, cost) in ways.items()}
     best = min(costs, key=costs.__getitem__)
     return costs[best], best
+
+
+def fewest_rows(space: Space, machine: "MachineInfo", n_classes: int, moves: Moves) -> int:
+    """Of the largest matrix, by the way that needs the smallest."""
+    return int(min(rows for rows, _ in _sizes(space, machine, n_classes, moves).values()))
+
+
+def _sizes(
+    space: Space, machine: "MachineInfo", n_classes: int, moves: Moves
+) -> dict[Way, tuple[float, float]]:
+    """Rows of the largest matrix and operations of each way."""
+    p, m, t, k = *map(float, moves), n_classes
+    ties = t**3 / 3 + t * t * m
+    if isinstance(space, KernelSpace) and not machine.relative:
+        join = 4 / 3 * m**3 + ties if machine.zero_sum else 0.0
+        return {Way.VARIABLES_BY_CLASS: (m, p**3 / k**2 + join)}
+    d = float(space.n_features) if isinstance(space, RowSpace) else 1.0
+    ways = {Way.VARIABLES: (p, p**3 / 3 + p**2 * (k + d + 3.0))}
+    if isinstance(space, RowSpace) and not sparse.issparse(space.rows):
+        answers = min((p + t) / max(m, 1.0) + machine.relative, k)  # classes of an example
+        ways[Way.WEIGHTS] = d * k, (d * k) ** 3 / 3 + m * (answers * d) ** 2
+        if not machine.relative:
+            by_class = (k + 1.0) * d**3 + (p + 4 * t) * d * d + ties
+            ways[Way.WEIGHTS_BY_CLASS] = max(d, t), by_class
+    return ways
 
 
 def find_direction(
