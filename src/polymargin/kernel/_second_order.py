@@ -101,7 +101,8 @@ class SecondOrderLoop:
         handover = self._handover()
 
         def ask(check: Check) -> bool:
-            if check.epoch >= _LOOK and not self._has_looked:
+            is_positive = self._loop.progress.negative is None
+            if check.epoch >= _LOOK and is_positive and not self._has_looked:
                 self._look(handover)
             asked = handover(check) or (self._is_forced and check.epoch >= _WARM_UP)
             return asked or check_done(check)
@@ -246,7 +247,7 @@ class SecondOrderLoop:
         passes: int,
         interrupts: Interrupts,
     ) -> Start:
-        space, max_free = low_rank.space, self._options.max_free
+        space, max_free, tol = low_rank.space, self._options.max_free, self._goal.tol
 
         def watch(reached: Finish) -> bool:
             interrupts.raise_pending()
@@ -257,7 +258,7 @@ class SecondOrderLoop:
             variables,
             start.center,
             start.sigma,
-            _LOW_RANK_AIM * self._goal.tol,
+            min(_LOW_RANK_AIM * tol, aim_below(tol, self._problem.points.dtype)),
             _TRIES * guess_cost(space, variables.machine, variables.shape, 1.0, max_free),
             watch,
             max_free,
