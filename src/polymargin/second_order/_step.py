@@ -26,6 +26,7 @@ from scipy import sparse
 
 from polymargin.second_order._by_class import solve_by_class
 from polymargin.second_order._cholesky import factorise
+from polymargin.second_order._hessian import make_hessian
 from polymargin.second_order._projection import Moves, Projected
 from polymargin.second_order._rows_by_class import solve_rows_by_class
 from polymargin.second_order._space import KernelSpace, RowSpace, Space
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
     from polymargin.core import MachineInfo
 
     Floats = NDArray[np.float64]
-
-_CHUNK = 1 << 22  # entries of temporary arrays
 
 
 @dataclass(frozen=True)
@@ -86,7 +85,10 @@ def _sizes(
     ways = {Way.VARIABLES: (p, p**3 / 3 + p**2 * (k + d + 3.0))}
     if isinstance(space, RowSpace) and not sparse.issparse(space.rows):
         answers = min((p + t) / max(m, 1.0) + machine.relative, k)  # classes of an example
-        ways[Way.WEIGHTS] = d * k, (d * k) ** 3 / 3 + m * (answers * d) ** 2
+        sums = answers**2
+        if not machine.relative:
+            sums = min(sums, 4 * (k - answers + 1) + (k - answers + 1) ** 2 + 4)
+        ways[Way.WEIGHTS] = d * k, (d * k) ** 3 / 3 + m * sums * d * d
         if not machine.relative:
             by_class = (k + 1.0) * d**3 + (p + 4 * t) * d * d + ties
             ways[Way.WEIGHTS_BY_CLASS] = max(d, t), by_class
@@ -158,50 +160,13 @@ def class_moves(variables: Variables, examples: "NDArray[np.int64]", moves: "Flo
 def _solve_weights(
     space: RowSpace, variables: Variables, at: Projected, sigma: float, residual: "Floats"
 ) -> "Floats":
-    """By (1): sum_i S_i (x) x_i x_i^T, where S_i says how a_i answers to f_i."""
+    """By (1) itself."""
     d, k = residual.shape
-    moving = np.flatnonzero(at.is_free.any(axis=1))
-    hessian = np.zeros((k, d, k, d))
-    at_once = max(1, _CHUNK // (k * max(k, d)))
-    for first in range(0, len(moving), at_once):
-        examples = moving[first : first + at_once]
-        answers = _answers(variables, at, examples)
-        rows = np.asarray(space.rows[examples])
-        for c in range(k):
-            for other in range(c + 1):
-                answer = answers[:, c, other]
-                used = np.flatnonzero(answer)
-                if len(used):
-                    chosen = rows[used]
-                    hessian[c, :, other] += (answer[used, None] * chosen).T @ chosen
-    for c in range(k):
-        for other in range(c):
-            hessian[other, :, c] = hessian[c, :, other]  # symmetric themselves
+    hessian = make_hessian(space, variables, at)
     if variables.machine.zero_sum:
         hessian -= hessian.mean(axis=0, keepdims=True)
         hessian -= hessian.mean(axis=2, keepdims=True)
     matrix = hessian.reshape(d * k, d * k)
     matrix *= sigma
     matrix.flat[:: d * k + 1] += 1.0
-    return -factorise(matrix).solve(residual.T.ravel()).reshape(k, d).T
-
-
-def _answers(variables: Variables, at: Projected, examples: "NDArray[np.int64]") -> "Floats":
-    """S_i of some examples, (m, k, k): T_i^T J_i T_i, where row c of T_i is nu_ic."""
-    machine, k = variables.machine, variables.n_classes
-    free = at.is_free[examples].astype(np.float64)
-    tied = at.is_tied[examples]
-    share = np.where(tied, 1.0 / np.maximum(free.sum(axis=1), 1.0), 0.0)
-    jacobian = -free[:, :, None] * (share[:, None] * free)[:, None, :]
-    diagonal = np.arange(k)
-    jacobian[:, diagonal, diagonal] += free
-    labels = variables.labels[examples]
-    every = np.arange(len(examples))
-    if machine.relative:
-        sums = np.where(tied[:, None], 0.0, free)  # of the rows of J
-        jacobian[every, labels, :] = jacobian[every, :, labels] = -sums
-        jacobian[every, labels, labels] = sums.sum(axis=1)
-    else:
-        jacobian[every, labels, :] *= -1.0
-        jacobian[every, :, labels] *= -1.0
-    return jacobian
+    return -factorise(matrix.T).solve(residual.T.ravel()).reshape(k, d).T
