@@ -160,13 +160,20 @@ def class_moves(variables: Variables, examples: "NDArray[np.int64]", moves: "Flo
 def _solve_weights(
     space: RowSpace, variables: Variables, at: Projected, sigma: float, residual: "Floats"
 ) -> "Floats":
-    """By (1) itself."""
+    """By (1) itself; where the machine is zero-sum, for all classes but the last one."""
     d, k = residual.shape
     hessian = make_hessian(space, variables, at)
+    right, of_norm = residual, np.eye(k)
     if variables.machine.zero_sum:
-        hessian -= hessian.mean(axis=0, keepdims=True)
-        hessian -= hessian.mean(axis=2, keepdims=True)
+        hessian[:-1] -= hessian[-1:]
+        hessian = hessian[:-1, :, :-1] - hessian[:-1, :, -1:]
+        right, k = residual[:, :-1] - residual[:, -1:], k - 1
+        of_norm = np.eye(k) + 1.0
+    hessian *= sigma
+    places = np.arange(d)
+    hessian[:, places, :, places] += of_norm
     matrix = hessian.reshape(d * k, d * k)
-    matrix *= sigma
-    matrix.flat[:: d * k + 1] += 1.0
-    return -factorise(matrix.T).solve(residual.T.ravel()).reshape(k, d).T
+    change = -factorise(matrix.T).solve(right.T.ravel()).reshape(k, d).T
+    if variables.machine.zero_sum:
+        change = np.column_stack([change, -change.sum(axis=1)])
+    return change
