@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 _PASS = 4.0  # operations for an entry of a row and a class when descent visits it
 _GOOD_START = 0.05  # gap from which the steps go on from the dual variables of descent
-_TRIES = 4.0  # times its predicted cost that the finish may take
+_TRIES = 8.0  # times its predicted cost that the finish may take
 _START = 10.0  # of sigma, in units of the mean of 1 / |x|^2
 
 
