@@ -439,6 +439,8 @@ def test_too_many_free_variables_at_first_are_no_reason_to_give_up(
     assert model.converged_
 
 
-def test_a_stage_that_is_too_long_is_followed_by_a_shorter_one() -> None:
+@pytest.mark.parametrize("lowest", [0, -1])
+def test_a_stage_that_is_too_long_is_followed_by_a_shorter_one(lowest: int) -> None:
     X, y = load_data("dna.train")
-    assert LinearSVM("ovr", C=1e6, random_state=0).fit(X.toarray(), y).converged_
+    rows = lowest + (1 - lowest) * X.toarray()  # from 0 and 1
+    assert LinearSVM("ovr", C=1e6, random_state=0).fit(rows, y).converged_
