@@ -140,7 +140,7 @@ def _cells(options: argparse.Namespace) -> Iterator[tuple[str, str, str, str, fl
         for features in options.features:
             for kind in options.kinds:
                 for machine in options.machines:
-                    for C in CS:
+                    for C in options.Cs:
                         yield name, features, kind, machine, C
 
 
@@ -159,6 +159,7 @@ def main() -> None:
     parser.add_argument("datasets", nargs="*", metavar="NAME", help=", ".join(FILES))
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
     parser.add_argument("--machines", nargs="+", choices=MACHINES, default=list(MACHINES))
+    parser.add_argument("--Cs", nargs="+", type=float, choices=CS, default=list(CS))
     parser.add_argument("--features", nargs="+", choices=FEATURES, default=list(FEATURES))
     parser.add_argument("--again", action="store_true", help="also cells that are stored")
     parser.add_argument("--slow", action="store_true", help="also stored cells above a limit")
@@ -181,7 +182,7 @@ def main() -> None:
             stored[key] = results.sign(fit(*loaded[1], kind, machine, C))
         print(key, stored[key]["gap"], f"{stored[key]['seconds']:.2f} s", flush=True)
         unwritten += 1
-        if unwritten % 10 == 0:
+        if unwritten % 10 == 0 or stored[key]["seconds"] > 10:
             results.write()
     results.write()
     results.write_page(report(results.content))
