@@ -106,8 +106,8 @@ def test_too_many_free_variables(data: Data) -> None:
     text = advice(hard, *data)
     n_free = int(text.partition("max_free=")[2].partition(")")[0])
     assert text == (
-        f"Lower C: {n_free:,} variables are free, and second-order steps end at 10; in Python "
-        f"solver=SecondOrder(max_free={n_free}) takes larger ones."
+        f"Lower C: second-order steps would factorise matrices of {n_free:,} rows, and 10 are the "
+        f"most; in Python solver=SecondOrder(max_free={n_free}) takes larger ones."
     )
     assert n_free > 10
 

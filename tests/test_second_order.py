@@ -23,9 +23,10 @@ from polymargin.second_order import (
     to_array,
     to_duals,
 )
-from polymargin.second_order._projection import make_projection
+from polymargin.second_order._cholesky import factorise
+from polymargin.second_order._projection import Moves, make_projection
 from polymargin.second_order._splitting import _Quadratic
-from polymargin.second_order._step import find_direction
+from polymargin.second_order._step import Way, find_direction, find_way
 from polymargin.solvers import SecondOrder
 
 N, D, K = 30, 4, 3
@@ -90,20 +91,54 @@ def test_the_jacobian_is_the_derivative_of_the_projection(machine: str, seed: in
     np.testing.assert_allclose(found, expected, atol=1e-13)
 
 
-def test_both_spaces_give_one_direction(machine: str, seed: int) -> None:
+@settings(deadline=None, max_examples=100)
+@given(
+    machine=st.sampled_from(MACHINES),
+    seed=st.integers(0, 10**6),
+    sigma=st.sampled_from([1e-2, 3.0, 1e3]),
+    shift=st.sampled_from([-0.5, 0.0, 1.0]),
+)
+def test_all_ways_give_one_direction(machine: str, seed: int, sigma: float, shift: float) -> None:
+    """Of rows and of their Gram matrix, some of them equal; all or few variables free or tied."""
     variables = random_variables(machine, seed)
     random = np.random.default_rng(seed)
-    space = RowSpace(random.normal(size=(N, D)))
-    at = make_projection(variables).project(random.normal(size=variables.shape))
-    residual = random.normal(size=(D, K))
-    if variables.machine.zero_sum:
-        residual -= residual.mean(axis=1, keepdims=True)
-    scores = space.scores(residual)
-    by_weights, by_variables = (
-        find_direction(space, variables, at, 3.0, residual, scores, by).weights
-        for by in (True, False)
-    )
-    np.testing.assert_allclose(by_weights, by_variables, atol=1e-10)
+    rows = random.normal(size=(N, D))
+    rows[-5:] = rows[:5]
+    values = (random.normal(size=variables.shape) + shift) * variables.is_there
+    at = make_projection(variables).project(values)
+    alphas = variables.alphas(random.normal(size=variables.shape))
+    ways = {Way.VARIABLES, Way.WEIGHTS}
+    if not variables.machine.relative:
+        ways |= {Way.VARIABLES_BY_CLASS, Way.WEIGHTS_BY_CLASS}
+    found = []
+    for way in ways:
+        space: Any = RowSpace(rows)
+        if way is Way.VARIABLES_BY_CLASS:
+            space = KernelSpace(rows @ rows.T)
+        residual = space.weights(alphas)
+        scores = space.scores(residual)
+        direction = find_direction(space, variables, at, sigma, residual, scores, way)
+        found.append(space.scores(direction.weights))
+    size = np.abs(scores).max()
+    for other in found[1:]:
+        np.testing.assert_allclose(other, found[0], atol=1e-6 * size)
+
+
+@pytest.mark.parametrize("name", ["llw", "atm"])
+def test_a_class_at_a_time_is_the_cheapest_way_with_many_weights(name: str) -> None:
+    few, many = Moves(5000, 3000, 0), Moves(5000, 3000, 2900)
+    space = RowSpace(np.broadcast_to(np.float64(0), (7000, 257)))
+    machine = find_machine(name)
+    assert find_way(space, machine, 10, few, 4000)[1] is Way.WEIGHTS_BY_CLASS
+    assert find_way(space, machine, 10, many, 4000)[1] is Way.WEIGHTS
+    assert find_way(space, machine, 10, few, 200) == (np.inf, Way.VARIABLES)
+
+
+def test_matrices_that_are_not_positive_are_factorised_with_a_ridge() -> None:
+    vector = np.arange(1.0, 6.0)
+    matrix = np.outer(vector, vector)
+    solution = factorise(matrix - 1e-13 * np.eye(5)).solve(vector)
+    np.testing.assert_allclose(matrix @ solution, vector, rtol=1e-6)
 
 
 def test_rows_and_their_gram_matrix_give_one_optimum(machine: str, seed: int) -> None:
@@ -404,6 +439,8 @@ def test_too_many_free_variables_at_first_are_no_reason_to_give_up(
     assert model.converged_
 
 
-def test_a_stage_that_is_too_long_is_followed_by_a_shorter_one() -> None:
+@pytest.mark.parametrize("lowest", [0, -1])
+def test_a_stage_that_is_too_long_is_followed_by_a_shorter_one(lowest: int) -> None:
     X, y = load_data("dna.train")
-    assert LinearSVM("ovr", C=1e6, random_state=0).fit(X.toarray(), y).converged_
+    rows = lowest + (1 - lowest) * X.toarray()  # from 0 and 1
+    assert LinearSVM("ovr", C=1e6, random_state=0).fit(rows, y).converged_

@@ -10,7 +10,15 @@ from scipy import sparse
 
 from polymargin.fit._handover import FEWEST, passes_to_go
 from polymargin.fit._second_order import has_room
-from polymargin.second_order import MOST_VARIABLES, Variables, count_free, to_array
+from polymargin.second_order import (
+    MOST_VARIABLES,
+    KernelSpace,
+    RowSpace,
+    Space,
+    Variables,
+    count_rows,
+    to_array,
+)
 from polymargin.solvers import Automatic, AutomaticBlocks, SecondOrder
 
 if TYPE_CHECKING:
@@ -132,12 +140,17 @@ def _second_order(
         )
     most = solver.max_free if isinstance(solver, SecondOrder) else SecondOrder().max_free
     variables = Variables(choice.machine, problem.labels, problem.upper, k)
-    n_free = count_free(variables, to_array(result.duals))
-    if is_linear:
-        n_free = min(n_free, (problem.rows.n_features + estimator.fit_intercept) * k)
-    if n_free <= most:
+    d = problem.rows.n_features + estimator.fit_intercept
+    space: Space = RowSpace(_of_size(n, d)) if is_linear else KernelSpace(_of_size(n, n))
+    n_rows = count_rows(space, variables, to_array(result.duals))
+    if n_rows <= most:
         return None
     return (
-        f"Lower C: {n_free:,} variables are free, and second-order steps end at {most:,}; in "
-        f"Python solver=SecondOrder(max_free={n_free}) takes larger ones."
+        f"Lower C: second-order steps would factorise matrices of {n_rows:,} rows, and {most:,} "
+        f"are the most; in Python solver=SecondOrder(max_free={n_rows}) takes larger ones."
     )
+
+
+def _of_size(n: int, d: int) -> "NDArray[np.float64]":
+    """For costs alone: takes no memory."""
+    return np.broadcast_to(np.float64(0), (n, d))

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 _PASS = 4.0  # operations for an entry of a row and a class when descent visits it
 _GOOD_START = 0.05  # gap from which the steps go on from the dual variables of descent
-_TRIES = 4.0  # times its predicted cost that the finish may take
+_TRIES = 8.0  # times its predicted cost that the finish may take
 _START = 10.0  # of sigma, in units of the mean of 1 / |x|^2
 
 
@@ -100,14 +100,14 @@ class SecondOrderSteps:
         X = self.problem.X
         entries = X.nnz + n if sparse.issparse(X) else n * d
         pass_cost = _PASS * float(entries) * k
-        cost = guess_cost(of_this_size, (n, k), 1.0, self.solver.max_free)
+        cost = guess_cost(of_this_size, self.machine, (n, k), 1.0, self.solver.max_free)
         return Handover(pass_cost, cost, self.options.tol, self.options.max_iter)
 
     def run(self, start: "Duals | None", gap: float, past: Past) -> tuple[Finish, Past]:
         """From dual variables with this gap; what was reached, and what lies behind then."""
         variables = self.variables
         beta, sigma = np.zeros(variables.shape), self._first_sigma()
-        budget = guess_cost(self.space, variables.shape, 1.0, self.solver.max_free)
+        budget = guess_cost(self.space, self.machine, variables.shape, 1.0, self.solver.max_free)
         if start is not None and gap < _GOOD_START:
             beta = to_array(start)
             sigma = first_sigma(beta, variables)

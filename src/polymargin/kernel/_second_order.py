@@ -16,10 +16,12 @@ from polymargin.second_order import (
     MOST_VARIABLES,
     Finish,
     KernelSpace,
+    LowRank,
     Start,
     Variables,
     aim_below,
     can_split,
+    find_low_rank,
     finish,
     first_sigma,
     guess_cost,
@@ -39,6 +41,10 @@ _PASS = 0.5  # operations of a pass for each pair of examples and class
 _FREE = 0.25  # share of the examples that is guessed to have a free variable
 _TRIES = 4.0  # times its predicted cost that the finish may take
 _AT_FIRST = 1.5  # times as many variables may be free in the first steps after a split
+_LOOK = 50  # passes of working sets before a kernel matrix of low rank is looked for
+_LOW_RANK_AIM = 0.8  # part of the tolerance, of which what the low rank lacks may take the rest
+_GOOD_START = 0.05  # gap from which steps at low rank go on from the dual variables of working sets
+_SIGMA = 10.0  # their first sigma otherwise, in units of the mean of 1 / K_ii
 _WARM_UP = 50  # passes of working sets before second-order steps that are asked for
 
 Maker = Callable[["Duals | None", FitProgress], "WorkingSets"]
@@ -67,6 +73,8 @@ class SecondOrderLoop:
         self._make, self._n_threads, self._is_forced = make, n_threads, is_forced
         self._loop = make(warm, FitProgress())
         self._has_split = False
+        self._low_rank: LowRank | None = None
+        self._has_looked = problem.machine.relative  # whose weights at low rank are still many
 
     @property
     def progress(self) -> FitProgress:
@@ -93,6 +101,9 @@ class SecondOrderLoop:
         handover = self._handover()
 
         def ask(check: Check) -> bool:
+            is_positive = self._loop.progress.negative is None
+            if check.epoch >= _LOOK and is_positive and not self._has_looked:
+                self._look(handover)
             asked = handover(check) or (self._is_forced and check.epoch >= _WARM_UP)
             return asked or check_done(check)
 
@@ -110,8 +121,28 @@ class SecondOrderLoop:
 
     def _handover(self) -> Handover:
         n, k = len(self._problem), self._problem.n_classes
-        cost = guess_cost(self._space_of_this_size(), (n, k), _FREE, self._options.max_free)
+        size, machine = self._space_of_this_size(), self._problem.machine
+        cost = guess_cost(size, machine, (n, k), _FREE, self._options.max_free)
         return Handover(_PASS * n * n * k, cost, self._goal.tol, self._goal.max_iter)
+
+    def _look(self, handover: Handover) -> None:
+        """Where the kernel matrix has a low rank, steps are cheap."""
+        problem = self._problem
+        n, k, self._has_looked = len(problem), problem.n_classes, True
+        row = np.empty((1, n), problem.points.dtype)
+
+        def column(i: int) -> "np.ndarray":
+            problem.kernel.evaluate(problem.points[i : i + 1], problem.points, row, 1)
+            row[0, i] = problem.diagonal[i]
+            return np.array(row[0], np.float64)
+
+        with blas_threads(self._n_threads):
+            self._low_rank = find_low_rank(column, problem.diagonal)
+        if self._low_rank is not None:
+            max_free = self._options.max_free
+            coarse = self._low_rank.coarse.space
+            cost = guess_cost(coarse, problem.machine, (n, k), 1.0, max_free)
+            handover.finish_cost = min(handover.finish_cost, cost)
 
     def _finish(
         self,
@@ -179,6 +210,9 @@ class SecondOrderLoop:
     ) -> Start | None:
         """These dual variables; others, where too many of them are free; None where all have."""
         max_free = self._options.max_free
+        if self._low_rank is not None:
+            low_rank, self._low_rank = self._low_rank, None
+            return self._start_at_low_rank(low_rank, variables, beta, interrupts)
         cost = predict_cost(self._space_of_this_size(), variables, beta, max_free)
         if math.isfinite(cost):
             return Start(beta, beta, first_sigma(beta, variables), 0)
@@ -187,6 +221,54 @@ class SecondOrderLoop:
             return None
         self._has_split = True  # it would find the same again
         return split(self._space(), variables, max_free, interrupts.raise_pending)
+
+    def _start_at_low_rank(
+        self, low_rank: LowRank, variables: Variables, beta: "np.ndarray", interrupts: Interrupts
+    ) -> Start:
+        """The optimum on Z, which most often is one of the kernel machine."""
+        sigma = _SIGMA / max(float(np.mean(self._problem.diagonal)), 1e-300)
+        sigma = min(sigma, 0.1 * float(np.max(variables.upper)))
+        begin = self._loop.progress
+        if begin.gap < _GOOD_START:
+            sigma = first_sigma(beta, variables)
+        else:
+            beta = np.zeros(variables.shape)
+        start = Start(beta, beta, sigma, 0)
+        passes = self._goal.max_iter - begin.visits // len(beta)
+        for near in (low_rank.coarse, low_rank):
+            start = self._at_rank(near, variables, start, passes, interrupts)
+        return start
+
+    def _at_rank(
+        self,
+        low_rank: LowRank,
+        variables: Variables,
+        start: Start,
+        passes: int,
+        interrupts: Interrupts,
+    ) -> Start:
+        space, max_free, tol = low_rank.space, self._options.max_free, self._goal.tol
+
+        def watch(reached: Finish) -> bool:
+            interrupts.raise_pending()
+            return start.n_iterations + reached.n_steps >= passes
+
+        reached = finish(
+            space,
+            variables,
+            start.center,
+            start.sigma,
+            min(_LOW_RANK_AIM * tol, aim_below(tol, self._problem.points.dtype)),
+            _TRIES * guess_cost(space, variables.machine, variables.shape, 1.0, max_free),
+            watch,
+            max_free,
+            ahead=start.beta,
+        )
+        if reached.exception is not None:
+            raise reached.exception
+        ahead = low_rank.beta(variables, reached.lowest.weights)
+        passed = start.n_iterations + reached.n_steps
+        return Start(reached.highest.beta, ahead, reached.sigma, passed)
 
     def _space(self) -> KernelSpace:
         """The whole kernel matrix, in double."""

@@ -1,6 +1,7 @@
 """Second-order steps on the dual problem of any machine, for linear and for kernel machines."""
 
-from polymargin.second_order._cost import MOST_VARIABLES, count_free, guess_cost, predict_cost
+from polymargin.second_order._cost import MOST_VARIABLES, count_rows, guess_cost, predict_cost
+from polymargin.second_order._low_rank import LowRank, find_low_rank
 from polymargin.second_order._multiple import best_multiple
 from polymargin.second_order._proximal import Finish, aim_below, finish, first_sigma
 from polymargin.second_order._space import KernelSpace, RowSpace, Space
@@ -11,6 +12,7 @@ __all__ = [
     "MOST_VARIABLES",
     "Finish",
     "KernelSpace",
+    "LowRank",
     "RowSpace",
     "Space",
     "Start",
@@ -18,7 +20,8 @@ __all__ = [
     "aim_below",
     "best_multiple",
     "can_split",
-    "count_free",
+    "count_rows",
+    "find_low_rank",
     "finish",
     "first_sigma",
     "guess_cost",

@@ -4,13 +4,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from polymargin.second_order._projection import make_projection
+from polymargin.second_order._projection import Moves, make_projection
 from polymargin.second_order._space import Space
-from polymargin.second_order._step import step_cost
+from polymargin.second_order._step import fewest_rows, find_way
 from polymargin.second_order._variables import Variables
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from polymargin.core import MachineInfo
 
     Floats = NDArray[np.float64]
 
@@ -23,23 +25,31 @@ _PASSES = 100.0  # over arrays of all variables in a step
 def predict_cost(space: Space, variables: Variables, beta: "Floats", max_free: int) -> float:
     """Of all steps, where as many variables are free as in `beta`."""
     at = make_projection(variables).project(beta)
-    return _all_steps(space, variables.shape, at.n_free, at.n_moving, max_free)
+    return _all_steps(space, variables.machine, variables.shape, at.moves, max_free)
 
 
-def count_free(variables: Variables, beta: "Floats") -> int:
-    """How many variables a step moves at once."""
-    return make_projection(variables).project(beta).n_free
+def count_rows(space: Space, variables: Variables, beta: "Floats") -> int:
+    """Of the largest matrix that a step cannot do without."""
+    moves = make_projection(variables).project(beta).moves
+    return fewest_rows(space, variables.machine, variables.n_classes, moves)
 
 
-def guess_cost(space: Space, shape: tuple[int, int], share: float, max_free: int) -> float:
+def guess_cost(
+    space: Space, machine: "MachineInfo", shape: tuple[int, int], share: float, max_free: int
+) -> float:
     """Of all steps, where this share of the examples has a free variable."""
     free = min(max(1, int(share * shape[0])), max_free)
-    return _all_steps(space, shape, free, free, max_free)
+    moves = Moves(free, free, free if machine.simplex else 0)
+    return _all_steps(space, machine, shape, moves, max_free)
 
 
 def _all_steps(
-    space: Space, shape: tuple[int, int], n_free: int, n_moving: int, max_free: int
+    space: Space,
+    machine: "MachineInfo",
+    shape: tuple[int, int],
+    moves: Moves,
+    max_free: int,
 ) -> float:
     n, k = shape
-    direction, _ = step_cost(space, k, n_free, n_moving, max_free)
+    direction, _ = find_way(space, machine, k, moves, max_free)
     return _STEPS * (direction + _PRODUCTS * space.product_cost(k) + _PASSES * n * k + 1e6)

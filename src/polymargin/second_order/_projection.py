@@ -6,7 +6,7 @@ variables F_i of an example it is I on F_i, less 1 1^T / |F_i| where the sum is 
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,14 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
+class Moves(NamedTuple):
+    """How much moves at once."""
+
+    n_free: int  # dimension
+    n_moving: int  # examples with free variables
+    n_tied: int  # of them, examples with more than one whose sum is at its bound
+
+
 @dataclass(frozen=True)
 class Projected:
     """The nearest feasible point and the derivative there."""
@@ -27,15 +35,16 @@ class Projected:
     is_tied: "NDArray[np.bool_]"  # (n,) free variables whose sum is at its bound
 
     @property
-    def n_moving(self) -> int:
-        """Examples with free variables."""
-        return int(np.count_nonzero(self.is_free.any(axis=1)))
-
-    @property
-    def n_free(self) -> int:
-        """Dimension of what the derivative lets move."""
+    def moves(self) -> Moves:
+        """What the derivative lets move."""
         counts = self.is_free.sum(axis=1)
-        return int(counts.sum() - np.count_nonzero(self.is_tied & (counts > 0)))
+        is_moving = counts > 0
+        tied = counts[self.is_tied & is_moving]
+        return Moves(
+            int(counts.sum()) - len(tied),
+            int(np.count_nonzero(is_moving)),
+            int(np.count_nonzero(tied > 1)),
+        )
 
 
 class Box:

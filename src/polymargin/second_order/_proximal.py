@@ -26,7 +26,7 @@ from polymargin import core
 from polymargin.second_order._multiple import best_multiple
 from polymargin.second_order._projection import make_projection
 from polymargin.second_order._space import Space
-from polymargin.second_order._step import Direction, find_direction, step_cost
+from polymargin.second_order._step import Direction, find_direction, find_way
 from polymargin.second_order._variables import Variables
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ class Finish:
 
     lowest: Weights  # primal objective
     highest: Point  # dual objective
+    sigma: float  # of the last stage
     n_steps: int = 0
     operations: float = 0.0
     converged: bool = False
@@ -137,7 +138,7 @@ class _Proximal:
         self._largest = _LARGEST * float(np.max(variables.upper))
         weights = space.weights(variables.alphas(start))
         first = self._point(start, weights, space.scores(weights))
-        self.reached = Finish(Weights(weights, first.primal, start), first)
+        self.reached = Finish(Weights(weights, first.primal, start), first, sigma)
         self._beta: Floats | None = start if ahead is None else ahead  # W = A^T beta
         self._weights = space.weights(variables.alphas(self._beta))
         self._scores = space.scores(self._weights)
@@ -149,7 +150,7 @@ class _Proximal:
             stalled = 0 if moves else stalled + 1
             gap, dual = reached.gap, reached.highest.dual
             factor = _GROWTH if self._is_solved else 1 / _GROWTH
-            self._sigma = min(factor * self._sigma, self._largest)
+            reached.sigma = self._sigma = min(factor * self._sigma, self._largest)
             self._scores = self._space.scores(self._weights)
 
     def _stage(self) -> bool:
@@ -174,14 +175,14 @@ class _Proximal:
             if off <= max(_INEXACT * proximal, 1e-15 * abs(reached.highest.dual)):
                 self._is_solved = True
                 break
-            cost, by_weights = step_cost(
-                space, variables.n_classes, at.n_free, at.n_moving, self._max_free
+            cost, way = find_way(
+                space, variables.machine, variables.n_classes, at.moves, self._max_free
             )
             reached.operations += cost + 4 * product
             if reached.operations > self._budget or self._watch(reached):
                 return True
             direction = find_direction(
-                space, variables, at, self._sigma, residual, residual_scores, by_weights
+                space, variables, at, self._sigma, residual, residual_scores, way
             )
             reached.n_steps += 1
             if direction.beta is not None:

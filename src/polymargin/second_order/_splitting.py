@@ -69,7 +69,7 @@ def split(
             look()
             margins = variables.margins(space.scores(space.weights(variables.alphas(x))))
             first = projection.project(z + sigma * (variables.targets - margins))
-            if iteration >= _FEWEST and first.n_free <= max_free:
+            if iteration >= _FEWEST and first.moves.n_free <= max_free:
                 return Start(z, x, sigma, iteration)
     return None
 

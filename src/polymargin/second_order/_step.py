@@ -12,25 +12,32 @@ variables move,
 
 which needs inner products of examples only. B has a unit vector for each free variable, and for
 examples whose sum is at its bound an orthonormal basis of the vectors of sum zero (Helmert's).
+Where margins are absolute, both fall apart into a system for each class and one for what joins
+them: `_rows_by_class` for weights, `_by_class` for variables.
 """
 
 import math
 from dataclasses import dataclass
+from enum import Enum
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import sparse
 
-from polymargin.second_order._projection import Projected
-from polymargin.second_order._space import RowSpace, Space
+from polymargin.second_order._by_class import solve_by_class
+from polymargin.second_order._cholesky import factorise
+from polymargin.second_order._hessian import make_hessian
+from polymargin.second_order._projection import Moves, Projected
+from polymargin.second_order._rows_by_class import solve_rows_by_class
+from polymargin.second_order._space import KernelSpace, RowSpace, Space
 from polymargin.second_order._variables import Variables
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Floats = NDArray[np.float64]
+    from polymargin.core import MachineInfo
 
-_CHUNK = 1 << 22  # entries of temporary arrays
+    Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -41,21 +48,51 @@ class Direction:
     beta: "Floats | None"  # not projected
 
 
-def step_cost(
-    space: Space, n_classes: int, n_free: int, n_moving: int, max_free: int
-) -> tuple[float, bool]:
-    """Operations of a direction, and whether the weights are the smaller space.
+class Way(Enum):
+    """Which systems are solved."""
 
-    `n_moving` examples have `n_free` free variables; infinite where both spaces are larger than
-    `max_free`.
-    """
-    p, k = float(n_free), n_classes
-    d = space.n_features if isinstance(space, RowSpace) else 1
-    dual = p**3 / 3 + p**2 * (k + d + 3.0) if n_free <= max_free else math.inf
-    if not isinstance(space, RowSpace) or sparse.issparse(space.rows) or d * k > max_free:
-        return dual, False
-    primal = float(d * k) ** 3 / 3 + 2.0 * (n_free + n_moving) * d * d * k
-    return (primal, True) if primal < dual else (dual, False)
+    VARIABLES = "one over the free variables"
+    VARIABLES_BY_CLASS = "one over the free variables of each class"
+    WEIGHTS = "one over the weights"
+    WEIGHTS_BY_CLASS = "one over the weights of each class"
+
+
+def find_way(
+    space: Space, machine: "MachineInfo", n_classes: int, moves: Moves, max_free: int
+) -> tuple[float, Way]:
+    """The cheapest, with its operations: infinite where matrices have more than `max_free` rows."""
+    ways = _sizes(space, machine, n_classes, moves)
+    costs = {way: cost if rows <= max_free else math.inf for way, (rows, cost) in ways.items()}
+    best = min(costs, key=costs.__getitem__)
+    return costs[best], best
+
+
+def fewest_rows(space: Space, machine: "MachineInfo", n_classes: int, moves: Moves) -> int:
+    """Of the largest matrix, by the way that needs the smallest."""
+    return int(min(rows for rows, _ in _sizes(space, machine, n_classes, moves).values()))
+
+
+def _sizes(
+    space: Space, machine: "MachineInfo", n_classes: int, moves: Moves
+) -> dict[Way, tuple[float, float]]:
+    """Rows of the largest matrix and operations of each way."""
+    p, m, t, k = *map(float, moves), n_classes
+    ties = t**3 / 3 + t * t * m
+    if isinstance(space, KernelSpace) and not machine.relative:
+        join = 4 / 3 * m**3 + ties if machine.zero_sum else 0.0
+        return {Way.VARIABLES_BY_CLASS: (m, p**3 / k**2 + join)}
+    d = float(space.n_features) if isinstance(space, RowSpace) else 1.0
+    ways = {Way.VARIABLES: (p, p**3 / 3 + p**2 * (k + d + 3.0))}
+    if isinstance(space, RowSpace) and not sparse.issparse(space.rows):
+        answers = min((p + t) / max(m, 1.0) + machine.relative, k)  # classes of an example
+        sums = answers**2
+        if not machine.relative:
+            sums = min(sums, 4 * (k - answers + 1) + (k - answers + 1) ** 2 + 4)
+        ways[Way.WEIGHTS] = d * k, (d * k) ** 3 / 3 + m * sums * d * d
+        if not machine.relative:
+            by_class = (k + 1.0) * d**3 + (p + 4 * t) * d * d + ties
+            ways[Way.WEIGHTS_BY_CLASS] = max(d, t), by_class
+    return ways
 
 
 def find_direction(
@@ -65,19 +102,23 @@ def find_direction(
     sigma: float,
     residual: "Floats",
     residual_scores: "Floats",
-    by_weights: bool,
+    way: Way,
 ) -> Direction:
     """dW of (1) for the residual g and its scores."""
-    if by_weights:
+    if way is Way.VARIABLES_BY_CLASS:
+        step = solve_by_class(space, variables, at, sigma, variables.margins(residual_scores))
+        return Direction(space.weights(variables.alphas(step)) - residual, at.beta + step)
+    if way is not Way.VARIABLES:
         assert isinstance(space, RowSpace)
-        return Direction(_solve_weights(space, variables, at, sigma, residual), None)
+        solve = solve_rows_by_class if way is Way.WEIGHTS_BY_CLASS else _solve_weights
+        return Direction(solve(space, variables, at, sigma, residual), None)
     examples, moves = free_moves(at)
     classes = class_moves(variables, examples, moves)
     matrix = space.gram(examples) if len(examples) else np.zeros((0, 0))
     matrix *= classes @ classes.T
     matrix.flat[:: len(matrix) + 1] += 1 / sigma
     right = np.einsum("pc,pc->p", moves, variables.margins(residual_scores)[examples])
-    step = _solve(matrix, right)
+    step = factorise(matrix).solve(right)
     alphas = np.zeros(variables.shape)
     np.add.at(alphas, examples, step[:, None] * classes)
     beta = at.beta.copy()
@@ -119,60 +160,20 @@ def class_moves(variables: Variables, examples: "NDArray[np.int64]", moves: "Flo
 def _solve_weights(
     space: RowSpace, variables: Variables, at: Projected, sigma: float, residual: "Floats"
 ) -> "Floats":
-    """By (1): sum_i x_i x_i^T (x) S_i, where S_i says how a_i answers to f_i."""
+    """By (1) itself; where the machine is zero-sum, for all classes but the last one."""
     d, k = residual.shape
-    moving = np.flatnonzero(at.is_free.any(axis=1))
-    hessian = np.zeros((d, k, d, k))
-    at_once = max(1, _CHUNK // (k * max(k, d)))
-    for first in range(0, len(moving), at_once):
-        examples = moving[first : first + at_once]
-        answers = _answers(variables, at, examples)
-        rows = np.asarray(space.rows[examples])
-        for c in range(k):
-            used = np.flatnonzero(np.any(answers[:, c], axis=1))
-            weighted = rows[used][:, :, None] * answers[used, c][:, None, :]
-            hessian[:, c] += (rows[used].T @ weighted.reshape(len(used), d * k)).reshape(d, d, k)
+    hessian = make_hessian(space, variables, at)
+    right, of_norm = residual, np.eye(k)
     if variables.machine.zero_sum:
-        hessian -= hessian.mean(axis=1, keepdims=True)
-        hessian -= hessian.mean(axis=3, keepdims=True)
+        hessian[:-1] -= hessian[-1:]
+        hessian = hessian[:-1, :, :-1] - hessian[:-1, :, -1:]
+        right, k = residual[:, :-1] - residual[:, -1:], k - 1
+        of_norm = np.eye(k) + 1.0
+    hessian *= sigma
+    places = np.arange(d)
+    hessian[:, places, :, places] += of_norm
     matrix = hessian.reshape(d * k, d * k)
-    matrix *= sigma
-    matrix.flat[:: d * k + 1] += 1.0
-    return -_solve(matrix, residual.ravel()).reshape(d, k)
-
-
-def _answers(variables: Variables, at: Projected, examples: "NDArray[np.int64]") -> "Floats":
-    """S_i of some examples, (m, k, k): T_i^T J_i T_i, where row c of T_i is nu_ic."""
-    machine, k = variables.machine, variables.n_classes
-    free = at.is_free[examples].astype(np.float64)
-    tied = at.is_tied[examples]
-    share = np.where(tied, 1.0 / np.maximum(free.sum(axis=1), 1.0), 0.0)
-    jacobian = -free[:, :, None] * (share[:, None] * free)[:, None, :]
-    diagonal = np.arange(k)
-    jacobian[:, diagonal, diagonal] += free
-    labels = variables.labels[examples]
-    every = np.arange(len(examples))
-    if machine.relative:
-        sums = np.where(tied[:, None], 0.0, free)  # of the rows of J
-        jacobian[every, labels, :] = jacobian[every, :, labels] = -sums
-        jacobian[every, labels, labels] = sums.sum(axis=1)
-    else:
-        jacobian[every, labels, :] *= -1.0
-        jacobian[every, :, labels] *= -1.0
-    return jacobian
-
-
-def _solve(matrix: "Floats", right: "Floats") -> "Floats":
-    """By Cholesky; where rounding has made the matrix indefinite, with a little more on it."""
-    size = len(matrix)
-    if size == 0:
-        return right
-    ridge = 1e-14 * float(np.trace(matrix)) / size
-    while True:
-        try:
-            factor = linalg.cho_factor(matrix, lower=True, check_finite=False)
-        except linalg.LinAlgError:
-            matrix.flat[:: size + 1] += ridge
-            ridge *= 100
-        else:
-            return np.asarray(linalg.cho_solve(factor, right, check_finite=False))
+    change = -factorise(matrix.T).solve(right.T.ravel()).reshape(k, d).T
+    if variables.machine.zero_sum:
+        change = np.column_stack([change, -change.sum(axis=1)])
+    return change

@@ -20,8 +20,9 @@ class SecondOrder(OuterLoop):
     Parameters
     ----------
     max_free : int, default=4000
-        Free variables, or weights, up to which a matrix is factorised. Beyond, descent goes on
-        from the best dual variables that were found.
+        Rows up to which a matrix is factorised: free variables or weights, where margins are
+        absolute those of a class, or examples with a free variable. Beyond, descent goes on from
+        the best dual variables that were found.
 
     Examples
     --------
