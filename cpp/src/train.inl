@@ -17,7 +17,8 @@ LinearOutcome train(const LinearProblem<Rows>& problem, const LinearOptions& opt
     // Searches score many examples at once. The mean over classes needs them all at every visit.
     if constexpr (requires { typename Store::template Together<Rows, T>; }) {
         const double variables = static_cast<double>(problem.size()) * problem.k;
-        const bool pays = options.class_lists && variables >= options.searched_from;
+        const bool pays = options.class_lists && variables >= options.searched_from &&
+                          !options.goal.record_passes;
         if (pays && !duals.flat() && !problem.machine.zero_sum) {
             return SearchingDescent<Rows, Store>(problem, options, duals, weights, observer).run();
         }

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 
+#include "polymargin/fit/certificate.hpp"
 #include "polymargin/fit/observer.hpp"
 
 namespace polymargin {
@@ -39,6 +42,16 @@ public:
 
     void record(const Record& record) {
         stopped_ = (observer_.on_check && observer_.on_check(record)) || stopped_;
+    }
+    // Of a check at this time.
+    void record(double epoch, const Certificate& now, std::size_t active) {
+        record({.epoch = epoch,
+                .seconds = seconds(),
+                .primal = now.primal,
+                .dual = now.dual,
+                .gap = now.gap(),
+                .violation = now.violation,
+                .active = static_cast<std::int64_t>(active)});
     }
 
 private:

@@ -29,6 +29,7 @@
 #include "polymargin/linear/active_set.hpp"
 #include "polymargin/linear/best_weights.hpp"
 #include "polymargin/linear/certificate.hpp"
+#include "polymargin/linear/drift.hpp"
 #include "polymargin/linear/look.hpp"
 #include "polymargin/linear/outcome.hpp"
 #include "polymargin/linear/problem.hpp"
@@ -177,7 +178,8 @@ private:
     bool certify(bool at_end = false) {
         certificate_ = polymargin::certify(problem_, duals_, weights_, options_.threads);
         primal_ = certificate_.primal;
-        rebuilt_ = tried_ = visits_;
+        tried_ = visits_;
+        drift_.forget(visits_ / n_);
         if (!goal_.reached(certificate_)) lower_primal(at_end);
         record(certificate_);
         return goal_.reached(certificate_);
@@ -209,15 +211,11 @@ private:
 
     void rebuild() {
         weights_.rebuild(problem_, duals_, options_.threads);
-        rebuilt_ = visits_;
+        drift_.forget(visits_ / n_);
     }
 
-    // Many updates in single precision move the weights away from the dual variables. That shows
-    // late, in small gaps.
     void forget_drift() {
-        const bool late = last_gap_ < 1e-3 * primal_;
-        const double passes = std::is_same_v<T, double> ? 1000 : late ? 10 : 100;
-        if (visits_ - rebuilt_ > passes * n_) rebuild();
+        if (drift_.is_due(visits_ / n_, last_gap_ < 1e-3 * primal_)) rebuild();
     }
 
     // Where a curve is wanted: objectives of the whole after each pass. The clock stands still
@@ -234,13 +232,7 @@ private:
     void record(const Certificate& now) {
         if (goal_.record_passes && recorded_ == visits_) return;
         recorded_ = visits_;
-        watch_.record({.epoch = visits_ / n_,
-                       .seconds = watch_.seconds(),
-                       .primal = now.primal,
-                       .dual = now.dual,
-                       .gap = now.gap(),
-                       .violation = now.violation,
-                       .active = static_cast<std::int64_t>(examples_.size())});
+        watch_.record(visits_ / n_, now, examples_.size());
     }
 
     const LinearProblem<Rows>& problem_;
@@ -257,8 +249,9 @@ private:
     bool has_lists_;
 
     double n_, budget_, visits_ = 0;
-    // Visits when a check was made, the weights were rebuilt, certified and recorded.
-    double checked_ = 0, rebuilt_ = 0, tried_ = 0, recorded_ = -1;
+    Drift<T> drift_;
+    // Visits when a check was made, weights were certified and recorded.
+    double checked_ = 0, tried_ = 0, recorded_ = -1;
     double next_pass_ = 1;
     double accept_ = 1.05;  // fraction of the tolerance the sweeps aim for
     T threshold_ = std::numeric_limits<T>::infinity();

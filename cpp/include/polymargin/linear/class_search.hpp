@@ -154,7 +154,7 @@ private:
         if (machine.simplex()) {
             violation = std::max(0.0, top - double(is_full ? lowest : std::min(lowest, T(0))));
         } else {
-            violation = box_violation(i, f, other, own, C, top);
+            violation = box_violation(worker, i, f, stride, other, own, C);
         }
         const double gap = std::max(0.0, loss - product);
         gaps_[i] = static_cast<float>(gap);
@@ -165,17 +165,32 @@ private:
         list(worker, i, f, stride, other, own, floor, near, positive, found);
     }
 
-    double box_violation(std::size_t i, const T* f, T other, T own, double C, double top) const {
+    // Of positive variables whose gradient is negative, and of others than those at their bounds
+    // whose gradient is positive.
+    double box_violation(Worker& worker, std::size_t i, T* f, std::size_t stride, T other, T own,
+                         double C) const {
         const Machine& machine = problem_.machine;
-        double worst = 0, at_bound = 0;
+        double worst = 0;
+        T own_free = own;
+        auto& bound = worker.candidates;  // taken out of f for a while
+        bound.clear();
         duals_.for_each(i, [&](std::int32_t c, T beta) {
             const bool is_own = c == problem_.labels[i];
-            const double g = is_own ? own : f[c] + other;
-            worst = std::max(worst, -g);
-            if (beta >= machine.upper(is_own, C) * nearly) at_bound = std::max(at_bound, g);
+            const T g = is_own ? own : f[c] + other;
+            worst = std::max(worst, -double(g));
+            if (beta < machine.upper(is_own, C) * nearly) return;
+            if (is_own) {
+                own_free = never;
+            } else {
+                bound.push_back({std::exchange(f[c], never), c});
+            }
         });
-        // The largest gradient counts unless it may be that of a variable at its bound.
-        return top > at_bound ? std::max(worst, top) : worst;
+        simd::Largest<T> largest(never);
+        simd::for_each_pack<T>(stride, [&]<class P>(std::size_t at, P) {
+            largest.add(simd::load<P>(f + at));
+        });
+        for (const Candidate& candidate : bound) f[candidate.c] = candidate.score;
+        return std::max({worst, double(largest.value()) + other, double(own_free)});
     }
 
     // The new list: what is positive or near it, and the best of the others.

@@ -15,7 +15,6 @@
 #include <cstdint>
 #include <limits>
 #include <numeric>
-#include <type_traits>
 #include <vector>
 
 #include "polymargin/fit/stall.hpp"
@@ -23,6 +22,7 @@
 #include "polymargin/linear/active_set.hpp"
 #include "polymargin/linear/certificate.hpp"
 #include "polymargin/linear/class_search.hpp"
+#include "polymargin/linear/drift.hpp"
 #include "polymargin/linear/outcome.hpp"
 #include "polymargin/linear/problem.hpp"
 #include "polymargin/linear/sweep.hpp"
@@ -156,33 +156,21 @@ private:
 
     void rebuild() {
         weights_.rebuild(problem_, duals_, options_.threads);
-        rebuilt_ = visits_;
+        drift_.forget(visits_ / n_);
     }
 
-    // Many updates in single precision move the weights away from the dual variables. That shows
-    // late, in small gaps.
     void forget_drift() {
-        const bool late = gap_ < 1e-3 * primal_;
-        const double passes = std::is_same_v<T, double> ? 1000 : late ? 10 : 100;
-        if (visits_ - rebuilt_ > passes * n_) rebuild();
+        if (drift_.is_due(visits_ / n_, gap_ < 1e-3 * primal_)) rebuild();
     }
 
     bool certify() {
         certificate_ = polymargin::certify(problem_, duals_, weights_, options_.threads);
-        rebuilt_ = visits_;
+        drift_.forget(visits_ / n_);
         record(certificate_);
         return goal_.reached(certificate_);
     }
 
-    void record(const Certificate& now) {
-        watch_.record({.epoch = visits_ / n_,
-                       .seconds = watch_.seconds(),
-                       .primal = now.primal,
-                       .dual = now.dual,
-                       .gap = now.gap(),
-                       .violation = now.violation,
-                       .active = static_cast<std::int64_t>(examples_.size())});
-    }
+    void record(const Certificate& now) { watch_.record(visits_ / n_, now, examples_.size()); }
 
     static constexpr T near = T(0.05);  // of a gradient: classes this close stay listed
     static constexpr int most_sweeps = 8;
@@ -198,7 +186,8 @@ private:
     Sweep<Rows, Store> sweep_;
     ClassSearch<Rows, Store> search_;
 
-    double n_, budget_, visits_ = 0, rebuilt_ = 0;  // visits when the weights were rebuilt
+    double n_, budget_, visits_ = 0;
+    Drift<T> drift_;
     int searches_ = 0;
     double gap_ = 0, primal_ = 0, violation_ = 0;
     Stall stall_{100, 0.01};  // searches, and what counts as a fall of the gap

@@ -16,6 +16,7 @@
 #include "polymargin/block/change.hpp"
 #include "polymargin/lanes.hpp"
 #include "polymargin/linear/weights/alphas_by_class.hpp"
+#include "polymargin/linear/weights/column_sum.hpp"
 #include "polymargin/linear/weights/feature_row.hpp"
 #include "polymargin/linear/weights/full_terms.hpp"
 #include "polymargin/linear/weights/marks.hpp"
@@ -167,7 +168,7 @@ public:
         to.begin(changes);
         for (std::size_t p = 0; p < row.size(); ++p) {
             const std::size_t j = row.index(p);
-            prefetch_row(row, p);
+            prefetch_row(row, p, slice);
             if (slice.holds(j)) add_to(rows_[j], row.value(p), changes, to);
         }
         if (bias_ && slice.holds(rows_.size() - 1)) add_to(rows_.back(), T(1), changes, to);
@@ -296,15 +297,16 @@ private:
         return found;
     }
 
+    // Of what comes next in a row; not of features that other threads may write.
     template <class Row>
-    [[gnu::always_inline]] void prefetch_row(const Row& row, std::size_t p) const {
+    [[gnu::always_inline]] void prefetch_row(const Row& row, std::size_t p,
+                                             Slice slice = {0, 1}) const {
         constexpr std::size_t far = 12, near = 4;
         if (p + far < row.size()) __builtin_prefetch(&rows_[row.index(p + far)]);
-        if (p + near < row.size()) {
-            const FeatureRow<T>& next = rows_[row.index(p + near)];
-            if (!next.is_full() && next.size()) {
-                prefetch_lines(next.classes(), next.size() * sizeof(std::int32_t));
-            }
+        if (p + near >= row.size() || !slice.holds(row.index(p + near))) return;
+        const FeatureRow<T>& next = rows_[row.index(p + near)];
+        if (!next.is_full() && next.size()) {
+            prefetch_lines(next.classes(), next.size() * sizeof(std::int32_t));
         }
     }
 
@@ -385,22 +387,15 @@ private:
     template <class Problem>
     double rebuild(const Problem& problem, const AlphasByClass& alphas, std::size_t first,
                    std::size_t last, int threads) {
-        struct Column {
-            std::vector<std::pair<std::uint32_t, T>> weights;
-            double norm;
-        };
         const std::size_t at_once = 16 * static_cast<std::size_t>(threads);
-        std::vector<Column> columns(at_once);
-        std::vector<std::vector<double>> dense(threads, std::vector<double>(rows_.size()));
+        std::vector<Column<T>> columns(at_once);
+        std::vector<ColumnSum<Problem>> sums(threads, ColumnSum<Problem>(problem));
         CompensatedSum norm;
         for (std::size_t begin = first; begin < last; begin += at_once) {
             const std::size_t count = std::min(at_once, last - begin);
             parallel_for(threads, threads, [&](std::size_t t) {
-                std::vector<typename Problem::value_type> scratch(problem.rows.scratch_size());
                 for (std::size_t at = t; at < count; at += threads) {
-                    auto& [weights, square] = columns[at];
-                    square = find_column(problem, alphas.of(begin + at - first), dense[t], scratch,
-                                         weights);
+                    sums[t](alphas.of(begin + at - first), columns[at]);
                 }
             });
             parallel_for(threads, threads, [&](std::size_t t) {
@@ -415,35 +410,6 @@ private:
             for (std::size_t at = 0; at < count; ++at) norm += columns[at].norm;
         }
         return norm.value();
-    }
-
-    // w = sum_i a_i x_i, in `dense`, which is 0 before and after.
-    template <class Problem>
-    double find_column(const Problem& problem, std::span<const AlphasByClass::Entry> alphas,
-                       std::vector<double>& dense,
-                       std::vector<typename Problem::value_type>& scratch,
-                       std::vector<std::pair<std::uint32_t, T>>& weights) const {
-        weights.clear();
-        const auto add = [&](std::size_t j, double change) {
-            if (change == 0) return;
-            if (dense[j] == 0) weights.push_back({static_cast<std::uint32_t>(j), T(0)});
-            dense[j] += change;
-        };
-        for (const auto& [i, a] : alphas) {
-            const auto row = problem.rows.row(i, scratch.data());
-            for (std::size_t p = 0; p < row.size(); ++p) add(row.index(p), a * row.value(p));
-            if (bias_) add(rows_.size() - 1, a);
-        }
-        double norm = 0;
-        std::size_t kept = 0;
-        for (const auto& [j, unset] : weights) {
-            // A sum that was 0 on the way is listed again, and 0 the second time.
-            const double w = std::exchange(dense[j], 0);
-            norm += w * w;
-            if (T(w) != 0) weights[kept++] = {j, T(w)};
-        }
-        weights.resize(kept);
-        return norm;
     }
 
     Lanes lanes_;
