@@ -114,10 +114,12 @@ template <class P, class T>
 inline constexpr std::size_t marked_lanes = 16;
 [[gnu::always_inline]] inline std::uint32_t marked(const std::int32_t* numbers,
                                                    const std::uint32_t* bits) {
-    const __m512i c = _mm512_loadu_si512(numbers);
-    const __m512i words = _mm512_i32gather_epi32(_mm512_srli_epi32(c, 5), bits, 4);
-    const __m512i shifted = _mm512_srlv_epi32(words, _mm512_and_si512(c, _mm512_set1_epi32(31)));
-    return _mm512_test_epi32_mask(shifted, _mm512_set1_epi32(1));
+    using Words = Pack<std::uint32_t, 16>;
+    const Words c = load<Words>(numbers);
+    const __m512i words =
+        _mm512_mask_i32gather_epi32(__m512i{}, 0xffff, (__m512i)(c >> 5), bits, 4);
+    const Words shifted = (Words)words >> (c & 31);
+    return _mm512_test_epi32_mask((__m512i)shifted, (__m512i)(Words{} + 1));
 }
 #elif defined(__AVX2__)
 inline constexpr std::size_t marked_lanes = 8;
