@@ -95,8 +95,8 @@ public:
         return count;
     }
 
-    // Fixes the variables that the change takes to their bounds or beyond, and sums that it takes
-    // beyond C; returns their number.
+    // Fixes the variables that the change takes to their bounds or beyond and, of sparse rows, sums
+    // that it takes beyond C; returns their number.
     std::size_t fix() {
         std::size_t fixed = 0;
         for (FreeExample& example : examples_) {
@@ -109,7 +109,7 @@ public:
                 --example.moving;
                 ++fixed;
             }
-            fixed += tie(example);
+            if (Rows::is_sparse) fixed += tie(example);
         }
         return fixed;
     }

@@ -47,7 +47,10 @@ public:
           preconditioner_(problem, norms) {}
 
     // At most, of the next step, were it like the last one.
-    double most_passes() const { return 2 + most_products() * curvature_.visits(); }
+    double most_passes() const {
+        if (!can_be_careful) return rounds * (iterations_ + 1) + 8;
+        return 2 + most_products() * curvature_.visits();
+    }
 
     // A step over the given examples that takes at most `budget` visits; where `interrupted` says
     // so, it ends with what is reached. The first one that clipping makes useless is taken again
@@ -61,7 +64,7 @@ public:
         const auto size = static_cast<double>(free_.examples().size());
         if (most_passes() * size > budget) return std::min(passes_ * size, budget);
         Along along = find_change(interrupted);
-        if (!is_careful_ && along.slope > 0 && along.length() < useless) {
+        if (can_be_careful && !is_careful_ && along.slope > 0 && along.length() < useless) {
             is_careful_ = true;
             if ((passes_ + most_passes()) * size <= budget && !interrupted()) {
                 free_.reset();
@@ -73,6 +76,8 @@ public:
     }
 
 private:
+    // Dense rows are few features: products cost as much as visits, and care does not pay.
+    static constexpr bool can_be_careful = Rows::is_sparse;
     static constexpr int rounds = 4, careful_rounds = 40;
     static constexpr int fewest = 20, most = 40;  // iterations of a round
     static constexpr std::size_t few = 50;        // one variable in so many
