@@ -326,7 +326,8 @@ from polymargin import LinearSVM
 
 rng = np.random.default_rng(0)
 X, y = rng.normal(size=(2000, 50)), rng.integers(5, size=2000)
-model = LinearSVM({machine!r}, C=1e4, tol=0.0, max_iter=10**9, n_jobs={n_jobs})
+options = dict(solver="block-descent", C=1e4, tol=0.0, max_iter=10**9)  # others end too soon
+model = LinearSVM({machine!r}, n_jobs={n_jobs}, **options)
 print("ready", flush=True)
 try:
     model.fit(X, y)
