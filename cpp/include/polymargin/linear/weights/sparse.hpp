@@ -32,7 +32,6 @@ template <class T>
 class SparseWeights {
 public:
     using value_type = T;
-    static constexpr bool is_sparse = true;
 
     // The features of one of `count` threads, neighbours together: their rows share cache lines.
     struct Slice {
