@@ -89,6 +89,18 @@ public:
         }
     }
 
+    // The same for all entries of a list, zeros included, and for all classes where there is none.
+    template <class Body>
+    void for_each_listed(std::size_t i, Body&& body) const {
+        if (listed(i)) {
+            const DualEntry<T>* entries = rows_[i].entries();
+            for (std::uint32_t e = 0; e < rows_[i].count; ++e) body(entries[e].c, entries[e].value);
+            return;
+        }
+        const T* values = flat() ? flat_row(i) : rows_[i].values();
+        for (std::size_t c = 0; c < k_; ++c) body(static_cast<std::int32_t>(c), values[c]);
+    }
+
     [[gnu::always_inline]] void prefetch(std::size_t i) const {
         if (flat()) {
             __builtin_prefetch(flat_row(i));

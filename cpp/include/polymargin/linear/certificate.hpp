@@ -12,7 +12,10 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <numeric>
 #include <span>
 #include <vector>
 
@@ -43,25 +46,33 @@ CertificateSums sum_examples(const LinearProblem<Rows>& problem, const Duals<T>&
     std::vector<T> scratch(problem.rows.scratch_size());
     // Some stores score many examples together.
     constexpr bool together = requires { typename Store::template Together<Rows, double>; };
-    constexpr std::size_t block = Reduce::block > 1 ? Reduce::block : together ? 32 : 1;
+    constexpr std::size_t most_bytes = 16 << 20;  // of scores
+    const std::size_t fitting =
+        std::clamp<std::size_t>(most_bytes / (check.size() * sizeof(double)), 8, 256);
+    const std::size_t block = Reduce::block > 1 ? Reduce::block : together ? fitting : 1;
     auto scores = [&] {
         if constexpr (together) {
             return typename Store::template Together<Rows, double>(weights, problem.rows);
         } else {
-            return [&](std::size_t begin, std::size_t end, double* F) {
-                for (std::size_t i = begin; i < end; ++i, F += check.size()) {
+            return [&](std::span<const std::uint32_t> examples, double* F) {
+                for (const std::uint32_t i : examples) {
                     weights.scores_in_double(problem.rows.row(i, scratch.data()), F);
+                    F += check.size();
                 }
             };
         }
     }();
+    std::vector<std::uint32_t> examples(block);
     std::vector<ExampleHead> heads(block);
     std::vector<ExamplePart> parts(block);
     std::vector<double> kept(block > 1 ? block * check.size() : 0);
     CertificateSums sums;
     for (std::size_t begin = first; begin < last; begin += block) {
         const std::size_t count = std::min(block, last - begin);
-        scores(begin, begin + count, kept.empty() ? check.scores() : kept.data());
+        std::iota(examples.begin(), examples.begin() + static_cast<std::ptrdiff_t>(count),
+                  static_cast<std::uint32_t>(begin));
+        scores(std::span<const std::uint32_t>(examples).first(count),
+               kept.empty() ? check.scores() : kept.data());
         for (std::size_t e = 0; e < count; ++e) {
             const std::size_t i = begin + e;
             if (!kept.empty()) std::copy_n(&kept[e * check.size()], check.size(), check.scores());

@@ -1,18 +1,15 @@
-// A look at every class of every example that moves nothing: the true gap, and for each example
-// those of its unlisted classes whose dual variables would rise most, which are then listed.
+// A look at every class of some examples: their gaps, and for each of them those of its unlisted
+// classes whose dual variables would rise most, which are then listed.
 //
 // An unlisted class has beta_c = 0, so it matters where its gradient is positive or, in a full
 // simplex, above that of a class in use. The weights are only read: threads share them freely.
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <limits>
-#include <mutex>
 #include <span>
 #include <utility>
 #include <vector>
@@ -31,6 +28,7 @@ struct Searched {
     double violation = 0;
     double listed = 0;   // classes, over all examples
     double wanting = 0;  // unlisted classes with a positive gradient
+    double added = 0;    // those that were listed
 
     void add(const Searched& part) {
         gap += part.gap.value();
@@ -38,6 +36,7 @@ struct Searched {
         violation = std::max(violation, part.violation);
         listed += part.listed;
         wanting += part.wanting;
+        added += part.added;
     }
 };
 
@@ -48,49 +47,42 @@ public:
 
     ClassSearch(const LinearProblem<Rows>& problem, Duals<T>& duals, const Store& weights,
                 int threads)
-        : problem_(problem), duals_(duals), gaps_(problem.size()) {
-        const std::size_t lanes = simd::padded<T>(problem.k);
-        block_ = std::clamp<std::size_t>(block_bytes / (lanes * sizeof(T)), 8, 512);
+        : problem_(problem), duals_(duals), stride_(simd::padded<T>(problem.k)) {
         for (int t = 0; t < threads; ++t) workers_.push_back(Worker{{weights, problem.rows}});
     }
 
-    // Of each example, as it was last met.
-    std::span<float> gaps() { return gaps_; }
+    // Examples whose scores of all classes are kept at a time.
+    std::size_t at_once() const {
+        return std::clamp<std::size_t>(most_bytes / (stride_ * sizeof(T)), 16, most_examples);
+    }
 
-    // The examples first <= i < last. `interrupted` is asked by one thread; where it says so, what
-    // was seen is not the whole.
-    template <class Interrupted>
-    Searched operator()(std::size_t first, std::size_t last, T near, Interrupted&& interrupted) {
-        const std::size_t crew = crew_for(last - first, workers_.size());
-        std::vector<Searched> parts((last - first + block_ - 1) / block_);  // summed in order
-        std::atomic<std::size_t> next{first};
-        std::atomic<bool> stop{false};
-        std::exception_ptr failure;
-        std::mutex mutex;
-        run_crew(crew, [&](std::size_t t) {
-            try {
-                while (!stop) {
-                    const std::size_t begin = next.fetch_add(block_);
-                    if (begin >= last) break;
-                    look(workers_[t], begin, std::min(last, begin + block_), near,
-                         parts[(begin - first) / block_]);
-                    if (t == 0 && interrupted()) stop = true;
-                }
-            } catch (...) {
-                const std::lock_guard lock(mutex);
-                failure = std::current_exception();
-                stop = true;
+    Searched operator()(std::span<const std::uint32_t> examples, T near) {
+        const std::size_t count = examples.size(), threads = workers_.size();
+        F_.resize(count * stride_);
+        std::vector<Searched> parts((count + chunk - 1) / chunk);  // summed in order
+        parallel_for(static_cast<int>(threads), threads, [&](std::size_t t) {
+            const std::size_t first = parts.size() * t / threads * chunk;
+            const std::size_t last = std::min(count, parts.size() * (t + 1) / threads * chunk);
+            if (first >= last) return;
+            Worker& worker = workers_[t];
+            worker.scores(examples.subspan(first, last - first), F_.data() + first * stride_);
+            for (std::size_t e = first; e < last; ++e) {
+                look_at(worker, examples[e], F_.data() + e * stride_, near, parts[e / chunk]);
             }
         });
-        if (failure) std::rethrow_exception(failure);
         Searched all;
         for (const Searched& part : parts) all.add(part);
         return all;
     }
 
+    // Of the e-th example of the last call.
+    const T* scores(std::size_t e) const { return F_.data() + e * stride_; }
+
 private:
-    static constexpr std::size_t block_bytes = 4 << 20;  // of scores
-    static constexpr std::size_t most_new = 24;          // classes that a search adds to a list
+    static constexpr std::size_t most_bytes = 96 << 20;  // of scores
+    static constexpr std::size_t most_examples = 2048;
+    static constexpr std::size_t chunk = 64;     // examples
+    static constexpr std::size_t most_new = 24;  // classes that a search adds to a list
     static constexpr T never = std::numeric_limits<T>::lowest() / T(1e8);
 
     struct Candidate {
@@ -101,33 +93,25 @@ private:
 
     struct Worker {
         typename Store::template Together<Rows, T> scores;
-        std::vector<T> F{};
         std::vector<DualEntry<T>> entries{};
         std::vector<Candidate> candidates{};  // a heap, the worst first
+        std::vector<Candidate> hidden{};      // scores that others took the place of
     };
 
-    void look(Worker& worker, std::size_t first, std::size_t last, T near, Searched& found) {
-        const std::size_t stride = worker.scores.stride();
-        if (worker.F.empty()) worker.F.resize(block_ * stride);
-        worker.scores(first, last, worker.F.data());
-        for (std::size_t i = first; i < last; ++i) {
-            look_at(worker, i, worker.F.data() + (i - first) * stride, stride, near, found);
-        }
-    }
-
-    void look_at(Worker& worker, std::size_t i, T* f, std::size_t stride, T near, Searched& found) {
+    void look_at(Worker& worker, std::size_t i, T* f, T near, Searched& found) {
         const Machine& machine = problem_.machine;
         const std::int32_t y = problem_.labels[i];
         const double C = problem_.upper[i];
         const auto gradients = machine.gradients(f[y], T(0), problem_.k);
         const T other = gradients.other;
-        f[y] = never;
-        std::fill(f + problem_.k, f + stride, never);
+        worker.hidden.clear();
+        hide(worker, f, y);
+        std::fill(f + problem_.k, f + stride_, never);
 
         simd::Sum<T> hinges;
         simd::Largest<T> largest(never);
         std::size_t positive = 0;
-        simd::for_each_pack<T>(stride, [&]<class P>(std::size_t at, P) {
+        simd::for_each_pack<T>(stride_, [&]<class P>(std::size_t at, P) {
             const P g = simd::load<P>(f + at) + other;
             hinges.add(simd::max(g, P{}));
             largest.add(g);
@@ -154,21 +138,22 @@ private:
         if (machine.simplex()) {
             violation = std::max(0.0, top - double(is_full ? lowest : std::min(lowest, T(0))));
         } else {
-            violation = box_violation(worker, i, f, stride, other, own, C);
+            violation = box_violation(worker, i, f, other, own, C);
         }
-        const double gap = std::max(0.0, loss - product);
-        gaps_[i] = static_cast<float>(gap);
-        found.gap += gap;
+        found.gap += std::max(0.0, loss - product);
         found.loss += loss;
         found.violation = std::max(found.violation, violation);
-        if (!duals_.listed(i)) return;
-        list(worker, i, f, stride, other, own, floor, near, positive, found);
+        if (duals_.listed(i)) list(worker, i, f, other, own, floor, near, positive, found);
+        for (const Candidate& score : worker.hidden) f[score.c] = score.score;
+    }
+
+    void hide(Worker& worker, T* f, std::int32_t c) const {
+        worker.hidden.push_back({std::exchange(f[c], never), c});
     }
 
     // Of positive variables whose gradient is negative, and of others than those at their bounds
     // whose gradient is positive.
-    double box_violation(Worker& worker, std::size_t i, T* f, std::size_t stride, T other, T own,
-                         double C) const {
+    double box_violation(Worker& worker, std::size_t i, T* f, T other, T own, double C) const {
         const Machine& machine = problem_.machine;
         double worst = 0;
         T own_free = own;
@@ -186,7 +171,7 @@ private:
             }
         });
         simd::Largest<T> largest(never);
-        simd::for_each_pack<T>(stride, [&]<class P>(std::size_t at, P) {
+        simd::for_each_pack<T>(stride_, [&]<class P>(std::size_t at, P) {
             largest.add(simd::load<P>(f + at));
         });
         for (const Candidate& candidate : bound) f[candidate.c] = candidate.score;
@@ -194,8 +179,8 @@ private:
     }
 
     // The new list: what is positive or near it, and the best of the others.
-    void list(Worker& worker, std::size_t i, T* f, std::size_t stride, T other, T own, T floor,
-              T near, std::size_t positive, Searched& found) {
+    void list(Worker& worker, std::size_t i, T* f, T other, T own, T floor, T near,
+              std::size_t positive, Searched& found) {
         auto& entries = worker.entries;
         auto& candidates = worker.candidates;
         entries.clear();
@@ -207,7 +192,7 @@ private:
             const bool is_own = entry.c == y;
             const T g = is_own ? own : f[entry.c] + other;
             if (!is_own) {
-                f[entry.c] = never;
+                hide(worker, f, entry.c);
                 positive -= g > 0;
             }
             has_own |= is_own;
@@ -216,7 +201,8 @@ private:
         found.listed += static_cast<double>(listed.size());
         found.wanting += static_cast<double>(positive);
         if (!has_own) entries.push_back({y, T(0)});
-        if (positive > 0) choose(candidates, i, f, stride, floor - other);
+        if (positive > 0) choose(candidates, i, f, floor - other);
+        found.added += static_cast<double>(candidates.size());
         const bool unchanged = candidates.empty() && entries.size() == listed.size() && has_own;
         if (unchanged) return;
         for (const Candidate& candidate : candidates) entries.push_back({candidate.c, T(0)});
@@ -227,8 +213,7 @@ private:
 
     // The largest scores above the floor, which rises with them. Where many are equal, as at the
     // start, examples begin at different classes.
-    void choose(std::vector<Candidate>& candidates, std::size_t i, const T* f, std::size_t stride,
-                T floor) const {
+    void choose(std::vector<Candidate>& candidates, std::size_t i, const T* f, T floor) const {
         constexpr std::size_t lanes = simd::half_lanes<T>;
         const auto look = [&](std::size_t from, std::size_t to) {
             simd::for_each_pack<T>(to - from, [&]<class P>(std::size_t at, P) {
@@ -247,8 +232,8 @@ private:
                 }
             });
         };
-        const std::size_t start = i * 0x9e3779b1u % (stride / lanes) * lanes;
-        look(start, stride);
+        const std::size_t start = i * 0x9e3779b1u % (stride_ / lanes) * lanes;
+        look(start, stride_);
         look(0, start);
     }
 
@@ -256,9 +241,9 @@ private:
 
     const LinearProblem<Rows>& problem_;
     Duals<T>& duals_;
-    std::vector<float> gaps_;
+    std::size_t stride_;  // lanes from one example to the next
+    std::vector<T> F_;
     std::vector<Worker> workers_;
-    std::size_t block_;
 };
 
 }  // namespace polymargin

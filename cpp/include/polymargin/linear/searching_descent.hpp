@@ -3,29 +3,34 @@
 //
 //     max_beta D(beta)   with beta_ic = 0 for unlisted c, then with longer lists, and so on.
 //
-// A search (class_search.hpp) looks at every class of every example, finds the true gap, and adds
-// the classes that would rise most to the lists; sweeps over the listed classes follow until most
-// of that gap is gone, after the first one only over examples with much of it. The very first
-// search visits each part of the examples right after it has looked at them: weights of zero say
-// nothing. Nothing is approximate: the fit ends on the certificate of all classes.
+// A pass takes the examples in random order, a group at a time (group/solve.hpp): it reads the
+// scores of the group, solves for its listed variables, and adds the change to the weights. In a
+// pass that searches, the scores are those of all classes (class_search.hpp), and the classes that
+// would rise most are listed first; once a search has found few of them, passes over listed classes
+// alone follow until most of the gap is gone. Nothing is approximate: the fit ends on the
+// certificate of all classes.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <numeric>
+#include <span>
+#include <utility>
 #include <vector>
 
+#include "polymargin/block/solver.hpp"
 #include "polymargin/fit/stall.hpp"
 #include "polymargin/fit/watch.hpp"
 #include "polymargin/linear/active_set.hpp"
 #include "polymargin/linear/certificate.hpp"
 #include "polymargin/linear/class_search.hpp"
 #include "polymargin/linear/drift.hpp"
+#include "polymargin/linear/group/solve.hpp"
 #include "polymargin/linear/outcome.hpp"
 #include "polymargin/linear/problem.hpp"
-#include "polymargin/linear/sweep.hpp"
+#include "polymargin/random.hpp"
+#include "polymargin/sums.hpp"
 
 namespace polymargin {
 
@@ -44,108 +49,128 @@ public:
           watch_(observer),
           norms_(working_norms(problem)),
           examples_(problem.size(), options.seed),
-          sweep_(problem, norms_, duals, weights, options),
           search_(problem, duals, weights, options.threads),
+          group_(problem, norms_, duals),
+          solver_(options.block, options.seed),
+          random_(options.seed + 1),
+          gaps_(problem.size()),
           n_(static_cast<double>(problem.size())),
           budget_(static_cast<double>(goal_.max_iter) * n_) {}
 
     LinearOutcome run() {
         bool converged = false;
-        if (duals_.nonzeros() > 0) {
-            rebuild();
-        } else if (budget_ > 0) {
-            begin();
-        }
+        if (duals_.nonzeros() > 0) rebuild();
         while (!converged && !watch_.interrupted() && visits_ < budget_) {
-            search();
+            const Searched found = search();
             if (watch_.stopped() || exhausted()) break;
-            if (goal_.reached(gap_, primal_, violation_)) {
+            double gap = gap_;
+            const bool is_near = goal_.by_gap() && found.added < few_added * n_;
+            if (is_near && gap > target()) gap = descend();
+            if (goal_.by_gap() ? gap <= target() : goal_.reached(gap, primal_, violation_)) {
                 converged = certify();
-                if (converged) break;
+                accept_ *= 0.8;
             }
-            descend();
         }
         if (!converged) converged = certify();
         return {certificate_, static_cast<std::int64_t>(std::ceil(visits_ / n_)), converged};
     }
 
 private:
-    using Plan = typename Sweep<Rows, Store>::Plan;
+    // The gap, as a pass meets it, at which a certificate is worth its time.
+    double target() const { return accept_ * goal_.tol * primal_; }
 
-    // From weights of zero.
-    void begin() {
-        std::size_t part = 256;
-        for (std::size_t first = 0; first < problem_.size() && !watch_.interrupted();) {
-            const std::size_t last = std::min(problem_.size(), first + part);
-            search_(first, last, near, [&] { return watch_.interrupted(); });
-            std::vector<std::uint32_t> order(last - first);
-            std::iota(order.begin(), order.end(), static_cast<std::uint32_t>(first));
-            sweep_.run(order, plan(0),
-                       [&](std::size_t at, const State&) { return watch_.interrupted(at); });
-            visits_ += static_cast<double>(last - first);
-            first = last;
-            part = std::min<std::size_t>(2 * part, 8192);
+    // A pass over all examples that looks at all classes.
+    Searched search() {
+        forget_drift();
+        choose(-1);
+        Searched all;
+        pass(search_.at_once(), [&](std::span<const std::uint32_t> examples) {
+            all.add(search_(examples, near));
+            group_.gather(examples, options_.threads);
+            const GroupPairs& pairs = group_.pairs();
+            for (std::size_t e = 0; e < examples.size(); ++e) {
+                for (std::size_t p = pairs.begin(e); p < pairs.end(e); ++p) {
+                    group_.scores()[p] = search_.scores(e)[pairs.c(p)];
+                }
+            }
+        });
+        if (watch_.stopped()) return all;  // what was seen is not the whole
+        gap_ = all.gap.value();
+        violation_ = all.violation;
+        primal_ = 0.5 * weights_.squared_norm(false) + all.loss.value();  // as it was met
+        foresee(all);
+        record({primal_, dual(), violation_});
+        return all;
+    }
+
+    // D, as far as the weights follow the dual variables.
+    double dual() const {
+        CompensatedSum sum;
+        for (std::size_t i = 0; i < problem_.size(); ++i) {
+            duals_.for_each(i, [&](std::int32_t c, T beta) {
+                sum += problem_.machine.margin(c == problem_.labels[i], problem_.k) * beta;
+            });
+        }
+        return sum.value() - 0.5 * weights_.squared_norm(false);
+    }
+
+    // Passes over the listed classes, after the first one only of examples with much of the gap;
+    // returns the gap of all examples as they were last met.
+    double descend() {
+        const double enough = std::max(0.1 * gap_, 0.7 * target());
+        double gap = gap_;
+        for (int s = 0; s < most_passes && gap > enough && visits_ < budget_; ++s) {
+            choose(s ? 0.02 * gap / n_ : -1);
+            pass(listed_at_once, [&](std::span<const std::uint32_t> examples) {
+                group_.gather(examples, options_.threads);
+                weights_.scores_of(group_.columns(), group_.pairs(), group_.scores(),
+                                   options_.threads);
+            });
+            if (watch_.stopped()) break;
+            gap = 0;
+            for (const float part : gaps_) gap += part;
+        }
+        return gap;
+    }
+
+    // Visits the active examples in random order; `score` fills the scores of a group.
+    template <class Score>
+    void pass(std::size_t at_once, Score&& score) {
+        const double negligible = goal_.by_gap() ? 0.05 * goal_.tol * primal_ / n_ : 0;
+        examples_.shuffle();
+        const std::span<const std::uint32_t> all = examples_.active();
+        for (std::size_t at = 0; at < all.size() && !watch_.interrupted(); at += at_once) {
+            score(all.subspan(at, std::min(at_once, all.size() - at)));
+            group_.solve(solver_, random_, negligible,
+                         [&](std::uint32_t i, double gap) { gaps_[i] = static_cast<float>(gap); });
+            group_.store();
+            weights_.add(
+                group_.columns(), [&](std::size_t e) { return group_.changes(e); }, group_.size(),
+                options_.threads);
+            visits_ += static_cast<double>(group_.size());
         }
     }
 
-    void search() {
-        forget_drift();
-        const Searched found =
-            search_(0, problem_.size(), near, [&] { return watch_.interrupted(); });
-        visits_ += n_;
-        if (watch_.stopped()) return;  // what was seen is not the whole
-        gap_ = found.gap.value();
-        violation_ = found.violation;
-        primal_ = 0.5 * weights_.squared_norm(false) + found.loss.value();
-        foresee(found);
-        choose(0.0, problem_.size());
-        record({primal_, primal_ - gap_, violation_});
+    // Active become the examples with more than this of the gap, as they were last met.
+    void choose(double least) {
+        examples_.begin_choice();
+        for (std::size_t at = 0; at < problem_.size(); ++at) {
+            if (gaps_[examples_[at]] > least) examples_.keep(at);
+        }
+        examples_.end_choice();
     }
 
     // Where C is small, most classes of most examples count in the optimum itself. Early searches
-    // find many that will not.
+    // find many that will not: there they become fewer from pass to pass.
     void foresee(const Searched& found) {
-        const double k = problem_.k;
-        if (++searches_ < 4 || found.wanting < 0.1 * n_ * k) return;
+        const double k = problem_.k, before = std::exchange(wanting_, found.wanting);
+        const bool stays = found.wanting > 0.7 * before;
+        if (++searches_ < 4 || !stays || found.wanting < 0.1 * n_ * k) return;
         const double growth = 1 + found.wanting / std::max(1.0, found.listed);
         const double all = static_cast<double>(problem_.features()) * k * sizeof(T);
         const double bytes = std::min(all, growth * static_cast<double>(weights_.bytes())) +
                              (found.listed + found.wanting) * sizeof(DualEntry<T>);
         if (bytes > options_.memory) throw TooDense(bytes);
-    }
-
-    // Sweeps over the listed classes.
-    void descend() {
-        double listed = gap_, enough = 0;
-        for (int s = 0; s < most_sweeps && listed > enough && visits_ < budget_; ++s) {
-            examples_.shuffle();
-            const std::size_t count = examples_.size();
-            listed = 0;
-            const double negligible = goal_.by_gap() ? 0.05 * goal_.tol * primal_ / n_ : 0;
-            sweep_.run(examples_.active(), plan(negligible),
-                       [&](std::size_t at, const State& state) {
-                           search_.gaps()[examples_[at]] = static_cast<float>(state.gap);
-                           listed += state.gap;
-                           return watch_.interrupted(at);
-                       });
-            visits_ += static_cast<double>(count);
-            if (watch_.stopped() || count == 0) return;
-            if (s == 0) enough = std::max(0.1 * listed, 0.3 * goal_.tol * primal_);
-            choose(0.02 * listed / static_cast<double>(count), count);
-        }
-    }
-
-    Plan plan(double negligible) const {
-        return {.listed = true, .threshold = T(0), .near = near, .negligible = negligible};
-    }
-
-    // Active become those of the first examples that have more than this of the gap.
-    void choose(double least, std::size_t count) {
-        examples_.begin_choice();
-        for (std::size_t at = 0; at < count; ++at) {
-            if (search_.gaps()[examples_[at]] > least) examples_.keep(at);
-        }
-        examples_.end_choice();
     }
 
     // At the limit of the working precision the gap falls no further.
@@ -172,8 +197,10 @@ private:
 
     void record(const Certificate& now) { watch_.record(visits_ / n_, now, examples_.size()); }
 
-    static constexpr T near = T(0.05);  // of a gradient: classes this close stay listed
-    static constexpr int most_sweeps = 8;
+    static constexpr T near = T(0.05);        // of a gradient: classes this close stay listed
+    static constexpr double few_added = 0.5;  // classes an example
+    static constexpr int most_passes = 8;
+    static constexpr std::size_t listed_at_once = 2048;
 
     const LinearProblem<Rows>& problem_;
     const LinearOptions& options_;
@@ -183,12 +210,17 @@ private:
     Watch watch_;
     std::vector<T> norms_;
     ActiveSet examples_;
-    Sweep<Rows, Store> sweep_;
     ClassSearch<Rows, Store> search_;
+    ExampleGroup<Rows> group_;
+    BlockSolver<T> solver_;
+    Random random_;
+    std::vector<float> gaps_;  // of each example, as it was last met
 
     double n_, budget_, visits_ = 0;
     Drift<T> drift_;
     int searches_ = 0;
+    double wanting_ = 0;    // what the last search said
+    double accept_ = 1.05;  // fraction of the tolerance the passes aim for
     double gap_ = 0, primal_ = 0, violation_ = 0;
     Stall stall_{100, 0.01};  // searches, and what counts as a fall of the gap
     Certificate certificate_{};

@@ -15,10 +15,13 @@
 
 #include "polymargin/block/change.hpp"
 #include "polymargin/lanes.hpp"
+#include "polymargin/linear/group/columns.hpp"
+#include "polymargin/linear/group/pairs.hpp"
 #include "polymargin/linear/weights/alphas_by_class.hpp"
 #include "polymargin/linear/weights/column_sum.hpp"
 #include "polymargin/linear/weights/feature_row.hpp"
 #include "polymargin/linear/weights/full_terms.hpp"
+#include "polymargin/linear/weights/list_writer.hpp"
 #include "polymargin/linear/weights/marks.hpp"
 #include "polymargin/linear/weights/store.hpp"
 #include "polymargin/parallel.hpp"
@@ -72,25 +75,25 @@ public:
         sum(row, f);
     }
 
-    // Of the examples first <= i < last, those of each at F + (i - first) stride().
+    // Of some examples, those of the e-th at F + e stride().
     template <class Rows, class V>
     class Together {
     public:
         Together(const SparseWeights& weights, const Rows& rows)
             : weights_(weights), rows_(rows), scratch_(rows.scratch_size()) {}
 
-        void operator()(std::size_t first, std::size_t last, V* F) {
+        void operator()(std::span<const std::uint32_t> examples, V* F) {
             terms_.clear();
             ends_.clear();
-            for (std::size_t i = first; i < last; ++i) {
-                const auto row = rows_.row(i, scratch_.data());
+            for (std::size_t e = 0; e < examples.size(); ++e) {
+                const auto row = rows_.row(examples[e], scratch_.data());
                 for (std::size_t p = 0; p < row.size(); ++p) {
                     weights_.prefetch_row(row, p);
                     const FeatureRow<T>& u = weights_.rows_[row.index(p)];
                     if (u.is_full()) terms_.push_back({u.values(), V(row.value(p))});
                 }
                 ends_.push_back(terms_.size());
-                weights_.begin(F + (i - first) * stride());
+                weights_.begin(F + e * stride());
             }
             for (std::size_t at = 0; at < stride(); at += tile_lanes<V>) {
                 std::size_t begin = 0;
@@ -101,9 +104,9 @@ public:
                     begin = ends_[e];
                 }
             }
-            for (std::size_t i = first; i < last; ++i) {
-                const auto row = rows_.row(i, scratch_.data());
-                V* f = F + (i - first) * stride();
+            for (std::size_t e = 0; e < examples.size(); ++e) {
+                const auto row = rows_.row(examples[e], scratch_.data());
+                V* f = F + e * stride();
                 for (std::size_t p = 0; p < row.size(); ++p) {
                     weights_.prefetch_row(row, p);
                     weights_.add_list(row.index(p), V(row.value(p)), f);
@@ -149,7 +152,78 @@ public:
         for (const std::int32_t c : classes) marks.clear(c);
     }
 
+    // Of the listed classes of a group of examples, by pair. Shares of the features add up in
+    // order, whatever the number of threads.
+    void scores_of(const GroupColumns<T>& columns, const GroupPairs& pairs, std::span<T> f,
+                   int threads) const {
+        std::vector<T> sums(group_shares * f.size());
+        parallel_for(threads, group_shares, [&](std::size_t share) {
+            T* sum = sums.data() + share * f.size();
+            std::vector<T> spread(classes_);
+            Marks marks = scratch();
+            for (std::size_t l = first_of(share, columns); l < first_of(share + 1, columns); ++l) {
+                const FeatureRow<T>& u = rows_[columns.feature(l)];
+                const auto column = columns.column(l);
+                if (!u.is_full() && column.size() <= few_entries) {
+                    for (const auto& [e, x] : column) {
+                        add_marked(u, x, pairs.classes(e), sum + pairs.begin(e), marks);
+                    }
+                    continue;
+                }
+                if (!u.is_full()) u.for_each(0, [&](std::size_t c, T value) { spread[c] = value; });
+                const T* values = u.is_full() ? u.values() : spread.data();
+                for (const auto& [e, x] : column) {
+                    T* to = sum + pairs.begin(e);
+                    for (const std::int32_t c : pairs.classes(e)) *to++ += x * values[c];
+                }
+                if (!u.is_full()) u.for_each(0, [&](std::size_t c, T) { spread[c] = 0; });
+            }
+        });
+        const T* start = constant();
+        for (std::size_t p = 0; p < f.size(); ++p) {
+            f[p] = start ? start[pairs.c(p)] : T(0);
+            for (std::size_t share = 0; share < group_shares; ++share) {
+                f[p] += sums[share * f.size() + p];
+            }
+        }
+    }
+
     // --- updates
+
+    // Of a group of examples; changes(e) are those of one.
+    template <class Changes>
+    void add(const GroupColumns<T>& columns, const Changes& changes, std::size_t examples,
+             int threads) {
+        parallel_for(threads, group_shares, [&](std::size_t share) {
+            ListWriter<T> list(classes_);
+            Writer& to = writer({share, group_shares});
+            for (std::size_t l = first_of(share, columns); l < first_of(share + 1, columns); ++l) {
+                FeatureRow<T>& u = rows_[columns.feature(l)];
+                const auto column = columns.column(l);
+                if (!u.is_full() && column.size() <= few_entries) {
+                    for (const auto& [e, x] : column) {
+                        to.begin(changes(e));
+                        add_to(u, x, changes(e), to);
+                        to.end(changes(e));
+                    }
+                    continue;
+                }
+                list.open(u);
+                for (const auto& [e, x] : column) {
+                    for (const Change<T>& change : changes(e)) {
+                        list.add(change.c, x * change.delta, longest_, stride_);
+                    }
+                }
+                list.close();
+            }
+        });
+        if (!bias_) return;
+        for (std::size_t e = 0; e < examples; ++e) {
+            for (const Change<T>& change : changes(e)) {
+                rows_.back().values()[change.c] += change.delta;
+            }
+        }
+    }
 
     template <class Row>
     void add(const Row row, const T* delta, Slice slice) {
@@ -171,7 +245,7 @@ public:
             if (slice.holds(j)) add_to(rows_[j], row.value(p), changes, to);
         }
         if (bias_ && slice.holds(rows_.size() - 1)) add_to(rows_.back(), T(1), changes, to);
-        for (const Change<T>& change : changes) to.marks.clear(change.c);
+        to.end(changes);
     }
 
     std::size_t slices() const { return most_slices; }
@@ -269,6 +343,10 @@ private:
     static constexpr std::size_t most_slices = 64, few = 64;
     static constexpr double longest_share = 0.15;  // of the classes, for a list
     static constexpr std::size_t most_alphas = 1 << 25;
+    static constexpr std::size_t group_shares = 16;  // of the features of a group
+    // Up to so many examples of a group with a feature, to look for their classes in its list is
+    // quicker than to note where each class of the list is.
+    static constexpr std::size_t few_entries = 2;
 
     // What a thread needs to write.
     struct Writer {
@@ -281,7 +359,14 @@ private:
             if (next.size() > seen.size()) seen.resize(next.size());
             for (std::size_t at = 0; at < next.size(); ++at) marks.set(next[at].c, at);
         }
+        void end(std::span<const Change<T>> last) {
+            for (const Change<T>& change : last) marks.clear(change.c);
+        }
     };
+
+    static std::size_t first_of(std::size_t share, const GroupColumns<T>& columns) {
+        return columns.size() * share / group_shares;
+    }
 
     template <class Body>
     void visit(std::size_t j, Body&& body) const {
@@ -332,6 +417,17 @@ private:
         const std::int32_t* classes = u.classes();
         const T* values = u.values();
         for (std::size_t e = 0; e < u.size(); ++e) f[classes[e]] += x * V(values[e]);
+    }
+
+    // Of some classes, from a list.
+    void add_marked(const FeatureRow<T>& u, T x, std::span<const std::int32_t> classes, T* f,
+                    Marks& marks) const {
+        if (u.size() == 0) return;
+        for (std::size_t at = 0; at < classes.size(); ++at) marks.set(classes[at], at);
+        const T* values = u.values();
+        marks.for_each(u.classes(), u.size(),
+                       [&](std::size_t e, std::size_t at) { f[at] += x * values[e]; });
+        for (const std::int32_t c : classes) marks.clear(c);
     }
 
     template <class Row, class V>
