@@ -195,38 +195,25 @@ TEST(subspace, contradictions_at_large_C) {
     }
 }
 
-// They are fixed there.
+// A step as far as few variables leave their bounds, which are then fixed there, and back.
 TEST(subspace, variables_that_leave_their_bounds) {
     const Data data(Shape{.n = 20, .k = 5});
     const Sparse rows = data.rows<Sparse>();
     const auto problem = data.problem(rows, *find_machine("ww"));
     auto free = some_free(problem, 3);
+    for (auto& v : free.all()) v.direction = 0;
+    free.all()[0].direction = -1;
+    free.all()[1].direction = 1;
     const double C = problem.upper[0];
-    free.all()[0].total = -0.4 * C;
-    CHECK(free.fix() == 0);
-    free.all()[0].total = -0.6 * C;
-    free.all()[1].total = 0.6 * C;
+    CHECK(free.leaving(0.4 * C) == 0);
+    CHECK(free.leaving(0.6 * C) == 2);
+    for (auto& v : free.all()) v.total = 0.6 * C * v.direction;
     CHECK(free.fix() == 2);
-    CHECK(free.all()[0].fixed && free.all()[0].total == -free.all()[0].beta);
-    CHECK(free.all()[1].fixed && free.all()[1].beta + free.all()[1].total == C);
-    CHECK(free.fix() == 0);
-}
-
-TEST(subspace, examples_with_as_many_variables_follow_each_other) {
-    const Data data(Shape{.n = 20, .k = 5});
-    const Sparse rows = data.rows<Sparse>();
-    const auto problem = data.problem(rows, *find_machine("ww"));
-    auto free = some_free(problem, 3);
-    const std::size_t variables = free.all().size();
-    free.sort_by_size();
-    std::size_t before = 0, sum = 0;
-    for (const FreeExample& example : free.examples()) {
-        const std::size_t size = free.of(example).size();
-        CHECK(size >= before);
-        before = size;
-        sum += size;
-    }
-    CHECK(sum == variables);
+    CHECK(free.all()[0].total == -free.all()[0].beta);
+    CHECK(free.leaving(C) == 0);
+    free.reset();
+    for (const auto& v : free.all()) CHECK(!v.fixed && v.total == 0 && v.residual == v.gradient);
+    for (const auto& e : free.examples()) CHECK(e.moving == int(e.last - e.first));
 }
 
 // In a simplex the sum has a bound, too.
@@ -242,15 +229,18 @@ TEST(subspace, sums_that_leave_their_bounds) {
         }
         return false;
     });
-    for (auto& v : free.all()) v.total = 0.1 * C;
-    CHECK(free.fix() == 0);
+    for (auto& v : free.all()) v.direction = 1;
+    CHECK(free.leaving(0.1 * C) == 0);
+    CHECK(free.leaving(0.2 * C) == 1);
     for (auto& v : free.all()) v.total = 0.2 * C;
     CHECK(free.fix() == 1);
     CHECK(free.examples()[0].tied);
     for (const auto& v : free.all()) CHECK_CLOSE(v.beta + v.total, 0.25 * C, 1e-12);
+    free.reset();
+    CHECK(!free.examples()[0].tied);
 }
 
-// Random labels of short rows with a bias: without damping, clipping makes the steps useless.
+// Random labels of short rows with a bias: without care, clipping makes the steps useless.
 TEST(subspace, many_contradictions) {
     const Shape shape{
         .n = 1000, .d = 1000, .k = 5, .C = 30, .bias = true, .seed = 3, .density = 0.003};

@@ -231,9 +231,7 @@ private:
                   Worker& worker) const {
         const Machine& machine = problem_.machine;
         T* V = worker.row.data();
-        for (std::size_t cell = 0; cell < column.size(); ++cell) {
-            prefetch(column, cell, examples, worker);
-            const auto [e, x] = column[cell];
+        for (const auto& [e, x] : column) {
             const FreeExample& example = examples[e];
             for (std::uint32_t at = example.first; at < example.last; ++at) {
                 machine.for_each_alpha(example.y, classes_[at], x * values_[at],
@@ -254,21 +252,6 @@ private:
             }
         }
         std::fill(worker.row.begin(), worker.row.end(), T(0));
-    }
-
-    // Asks for what a cell further on needs, its example first.
-    [[gnu::always_inline]] void prefetch(std::span<const Cell> column, std::size_t cell,
-                                         std::span<const FreeExample> examples,
-                                         const Worker& worker) const {
-        constexpr std::size_t ahead = 8;
-        if (cell + 2 * ahead < column.size()) {
-            __builtin_prefetch(&examples[column[cell + 2 * ahead].example]);
-        }
-        if (cell + ahead >= column.size()) return;
-        const std::uint32_t first = examples[column[cell + ahead].example].first;
-        __builtin_prefetch(&values_[first]);
-        __builtin_prefetch(&classes_[first]);
-        __builtin_prefetch(&worker.out[first]);
     }
 
     const LinearProblem<Rows>& problem_;

@@ -28,6 +28,7 @@ struct FreeExample {
     std::uint32_t first, last;  // of its variables
     int moving;                 // those that are not fixed
     bool tied;                  // sum_c beta_c = C: directions sum to 0
+    bool started_tied;          // before any change
 };
 
 template <class Rows>
@@ -63,13 +64,35 @@ public:
             return;
         }
         examples_.push_back(
-            {i, problem_.labels[i], first, last, static_cast<int>(last - first), tied});
+            {i, problem_.labels[i], first, last, static_cast<int>(last - first), tied, tied});
     }
 
-    // Examples with as many variables follow each other, for loops over them to be foreseen.
-    void sort_by_size() {
-        std::ranges::stable_sort(examples_, {},
-                                 [](const FreeExample& e) { return e.last - e.first; });
+    // Takes the change back.
+    void reset() {
+        for (FreeExample& example : examples_) {
+            example.moving = static_cast<int>(example.last - example.first);
+            example.tied = example.started_tied;
+            for (Variable& v : of(example)) {
+                v.total = 0;
+                v.residual = v.gradient;
+                v.fixed = false;
+            }
+        }
+    }
+
+    // How many would be at their bounds or beyond after a further step along the direction.
+    std::size_t leaving(T step) {
+        std::size_t count = 0;
+        for (const FreeExample& example : examples_) {
+            T sum = 0;
+            for (const Variable& v : of(example)) {
+                const T value = v.beta + v.total + step * v.direction;
+                count += !v.fixed && !(value > 0 && value < upper(example, v));
+                sum += value;
+            }
+            count += is_overfull(example, sum);
+        }
+        return count;
     }
 
     // Fixes the variables that the change takes to their bounds or beyond and, of sparse rows, sums

@@ -10,10 +10,8 @@
 // the dual objective from falling. More and Toraldo (1991), with blocks.
 //
 // Examples that contradict each other make H nearly singular: conjugate gradients then run far out
-// of the bounds, and what clipping leaves of p may be of no use. After such a step, or after many,
-// sparse rows solve with H + I/sigma in place of H, as Levenberg and Marquardt do. sigma is C at
-// first, for p = C then costs a gradient of 1; it is smaller after a step of which the line search
-// left little, and larger after one that was good as a whole.
+// of the bounds, and what clipping leaves of p may be of no use. A careful step goes no further at
+// a time than a small part of the variables allow, fixes those at their bounds and starts anew.
 #pragma once
 
 #include <algorithm>
@@ -49,10 +47,14 @@ public:
           preconditioner_(problem, norms) {}
 
     // At most, of the next step, were it like the last one.
-    double most_passes() const { return 2 + most_products() * curvature_.visits(); }
+    double most_passes() const {
+        if (!can_be_careful) return rounds * (iterations_ + 1) + 8;
+        return 2 + most_products() * curvature_.visits();
+    }
 
     // A step over the given examples that takes at most `budget` visits; where `interrupted` says
-    // so, it ends with what is reached. Returns the cost in visits.
+    // so, it ends with what is reached. The first one that clipping makes useless is taken again
+    // with care, as all later ones are from the start. Returns the cost in visits.
     template <class Interrupted>
     double run(Visitor<Rows, Store>& visitor, std::span<const std::uint32_t> examples,
                double budget, Interrupted&& interrupted) {
@@ -61,20 +63,27 @@ public:
         passes_ = 2;
         const auto size = static_cast<double>(free_.examples().size());
         if (most_passes() * size > budget) return std::min(passes_ * size, budget);
-        const Along along = find_change(interrupted);
-        adapt(along.length());
+        Along along = find_change(interrupted);
+        if (can_be_careful && !is_careful_ && along.slope > 0 && along.length() < useless) {
+            is_careful_ = true;
+            if ((passes_ + most_passes()) * size <= budget && !interrupted()) {
+                free_.reset();
+                along = find_change(interrupted);
+            }
+        }
         move(along);
         return passes_ * size;
     }
 
 private:
-    // Dense rows are few features, which leave few directions without curvature.
-    static constexpr bool can_be_damped = Rows::is_sparse;
-    static constexpr int rounds = 4;
-    static constexpr int fewest = 20, most = 40, most_damped = 160;  // iterations of a round
-    static constexpr std::size_t few = 50;                           // one variable in so many
-    static constexpr int many = 4;                                   // steps
-    static constexpr int trials = 5;                                 // of longer steps
+    // Dense rows are few features: products cost as much as visits, and care does not pay.
+    static constexpr bool can_be_careful = Rows::is_sparse;
+    static constexpr int rounds = 4, careful_rounds = 40;
+    static constexpr int fewest = 20, most = 40;  // iterations of a round
+    static constexpr std::size_t few = 50;        // one variable in so many
+    static constexpr std::size_t crowd = 100;     // likewise, that a careful step fixes at a time
+    static constexpr double useless = 0.1;        // length of a step
+    static constexpr int trials = 5;              // of longer steps
 
     // The dual objective along total.
     struct Along {
@@ -85,7 +94,9 @@ private:
     };
 
     // Of H, in the next step.
-    int most_products() const { return rounds * (iterations_ + 1) + trials + 1; }
+    int most_products() const {
+        return rounds * iterations_ + (is_careful_ ? careful_rounds : rounds) + trials + 1;
+    }
 
     // Rounds of conjugate gradients, between which the variables that left their bounds are fixed
     // there. Where few have to be fixed and more iterations would help, the next step may take
@@ -95,18 +106,19 @@ private:
         Solved last{};
         bool settled = false;
         int left = rounds * iterations_;
-        for (int round = 0; round < rounds && left > 0 && !free_.all().empty(); ++round) {
+        const int count = is_careful_ ? careful_rounds : rounds;
+        for (int round = 0; round < count && left > 0 && !free_.all().empty(); ++round) {
             last = conjugate_gradients(std::min(left, iterations_), interrupted);
             left -= std::max(1, last.iterations);
             const std::size_t fixed = free_.fix();
             settled = few * fixed <= free_.all().size();
-            if (fixed == 0 || interrupted()) break;
+            if ((fixed == 0 && !last.is_cut) || interrupted()) break;
             restart();
         }
         if (!settled) {
             iterations_ = fewest;
         } else if (!last.is_enough) {
-            iterations_ = std::min(2 * iterations_, damping_ > 0 ? most_damped : most);
+            iterations_ = std::min(2 * iterations_, most);
         }
         free_.clip();
         return lengthen();
@@ -120,7 +132,6 @@ private:
             free_.add(i, [&](auto&& body) { return visitor.block().for_each_free(body); });
             visitor.discard();
         }
-        if (Rows::is_sparse) free_.sort_by_size();
     }
 
     void multiply(T Variable::* p) {
@@ -128,35 +139,10 @@ private:
         passes_ += curvature_.visits();
     }
 
-    // curved = (H + I/sigma) p.
-    void multiply_damped(T Variable::* p) {
-        multiply(p);
-        if (damping_ == 0) return;
-        for (Variable& v : free_.all()) v.curved += T(damping_) * v.*p;
-    }
-
-    // After a step of which this part was good.
-    void adapt(double length) {
-        ++steps_;
-        if (!can_be_damped) return;
-        if (damping_ == 0) {
-            if (length < 0.5 || steps_ >= many) damping_ = 1 / mean_bound();
-        } else if (length < 0.5) {
-            damping_ *= 10;
-        } else if (length > 0.9) {
-            damping_ /= 2;
-        }
-    }
-
-    double mean_bound() const {
-        double sum = 0;
-        for (const FreeExample& example : free_.examples()) sum += problem_.upper[example.i];
-        return sum / static_cast<double>(free_.examples().size());
-    }
-
     struct Solved {
         int iterations = 0;
         bool is_enough = false;
+        bool is_cut = false;  // short of what would fix too many variables at a time
     };
 
     template <class Interrupted>
@@ -169,17 +155,22 @@ private:
         for (Variable& v : free_.all()) v.direction = v.step;
         const double enough = 1e-4 * energy;
         while (solved.iterations < iterations && energy > enough && !interrupted()) {
-            multiply_damped(&Variable::direction);
+            multiply(&Variable::direction);
             ++solved.iterations;
             const double curvature = free_.inner(&Variable::direction, &Variable::curved);
             if (!(curvature > 0)) {
                 solved.is_enough = true;
                 return solved;
             }
-            const T alpha = T(energy / curvature);
+            const double whole = energy / curvature, part = is_careful_ ? cut(whole) : whole;
+            const T alpha = T(part);
             for (Variable& v : free_.all()) {
                 v.total += alpha * v.direction;
                 v.residual -= alpha * v.curved;
+            }
+            if (part < whole) {
+                solved.is_cut = true;
+                return solved;
             }
             keep_feasible();
             preconditioner_.solve(free_);
@@ -190,6 +181,15 @@ private:
         }
         solved.is_enough = energy <= enough;
         return solved;
+    }
+
+    // A step along the direction that takes few variables to their bounds.
+    double cut(double step) {
+        constexpr int halvings = 30;
+        for (int at = 0; at < halvings; ++at, step /= 2) {
+            if (crowd * free_.leaving(T(step)) <= free_.all().size()) break;
+        }
+        return step;
     }
 
     // The residual of what can move: not of fixed variables, and without its mean where the sum of
@@ -211,7 +211,7 @@ private:
 
     // The residual at the present total.
     void restart() {
-        multiply_damped(&Variable::total);
+        multiply(&Variable::total);
         for (Variable& v : free_.all()) v.residual = v.gradient - v.curved;
     }
 
@@ -269,8 +269,7 @@ private:
     std::conditional_t<Rows::is_sparse, ColumnCurvature<Rows>, RowCurvature<Rows>> curvature_;
     Preconditioner<Rows> preconditioner_;
     int iterations_ = fewest;
-    int steps_ = 0;
-    double damping_ = 0;  // 1/sigma
+    bool is_careful_ = false;
     double passes_ = 0;
 };
 
