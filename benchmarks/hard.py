@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.preprocessing import MinMaxScaler
 
 from benchmarks.datasets import ROOT
-from benchmarks.provenance import add_options, machines, note, open_results
+from benchmarks.provenance import add_options, describe, machines, note, open_results
 from benchmarks.report import table
 from benchmarks.timing import timed
 from polymargin import KernelSVM, LinearSVM
@@ -89,12 +89,15 @@ def report(content: dict[str, Any]) -> str:
         f"{_n_cells() - len(cells):,} more are not measured.",
         "",
         *_exceptions("Above the tolerance", missed, cells),
-        *_exceptions("Too slow", [key for key in slow if key not in missed], cells),
+        *_exceptions(
+            "Too slow, but within the tolerance: rounding is far away and no fit warns",
+            [key for key in slow if key not in missed],
+            cells,
+        ),
     ]
     for group in dict.fromkeys(key.rsplit("/", 2)[0] for key in cells):
-        rows = [(key, cell) for key, cell in cells.items() if key.startswith(f"{group}/")]
         lines += [f"## {group.replace('/', ', ')}", "", _table_of(group, cells), ""]
-        lines += [note(content, rows), ""]
+        lines += [note(content, _by_origin(group, content)), ""]
     return "\n".join(lines)
 
 
@@ -133,6 +136,18 @@ def _table_of(group: str, cells: dict[str, Any]) -> str:
         if any(row[1:]):
             rows.append(row)
     return table(["machine", *(f"C = {C:g}" for C in CS)], rows)
+
+
+def _by_origin(group: str, content: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """A record for each machine of a table, named with its C where those differ in origin."""
+    for machine in MACHINES:
+        found: dict[str, dict[float, dict[str, Any]]] = {}
+        for C in CS:
+            if cell := content["cells"].get(f"{group}/{machine}/{C:g}"):
+                found.setdefault(describe(content, cell), {})[C] = cell
+        for of_run in found.values():
+            Cs = " at C = " + " and ".join(f"{C:g}" for C in of_run) if len(found) > 1 else ""
+            yield machine + Cs, next(iter(of_run.values()))
 
 
 def _show(cell: dict[str, Any]) -> str:

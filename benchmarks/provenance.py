@@ -101,7 +101,7 @@ def note(content: Record, rows: Iterable[tuple[str, Record]]) -> str:
     """The origins of a table's rows, each given by its name and a record it shows."""
     names: dict[str, dict[str, None]] = {}
     for name, record in rows:
-        names.setdefault(_describe(content, record), {})[name] = None
+        names.setdefault(describe(content, record), {})[name] = None
     if len(names) == 1:
         return f"Origin: {next(iter(names))}."
     parts = [f"{', '.join(of)}: {description}" for description, of in names.items()]
@@ -114,7 +114,8 @@ def machines(content: Record) -> str:
     return "\n".join(f"- {line}" for line in lines) or "Machine and versions not recorded."
 
 
-def _describe(content: Record, record: Record) -> str:
+def describe(content: Record, record: Record) -> str:
+    """Command, commit and day of a record."""
     origin = content.get("origins", {}).get(record.get("origin"))
     if origin is None or origin["commit"] is None:
         return UNKNOWN

@@ -32,6 +32,20 @@ def test_exceptions_are_listed_with_floor_and_warning() -> None:
     assert "- usps" not in page
 
 
+def test_origins_are_told_by_machine() -> None:
+    runs = {
+        run: {"command": run, "commit": "c0ffee", "clean": True, "when": "2026-01-02"}
+        for run in ("first", "second")
+    }
+    made_in = {"ww/1": "first", "ww/100": "second", "cs/1": "second", "cs/100": "second"}
+    cells = {f"glass/raw/rbf/{c}": cell(5e-4, 0.1, origin=run) for c, run in made_in.items()}
+    first, second = (f"`{run}`, commit c0ffee, 2026-01-02" for run in runs)
+    note = hard.note(
+        {"origins": runs}, hard._by_origin("glass/raw/rbf", {"origins": runs, "cells": cells})
+    )
+    assert note == f"Origins: ww at C = 1: {first}; ww at C = 100, cs: {second}."
+
+
 def test_which_stored_cells_a_run_makes_anew() -> None:
     def due(**options: bool) -> list[str]:
         chosen = Namespace(**({"again": False, "slow": False, "floors": False} | options))
