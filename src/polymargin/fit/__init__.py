@@ -5,7 +5,7 @@ from polymargin.fit._descent import LinearOutcome
 from polymargin.fit._handover import Handover
 from polymargin.fit._hard_margin import HardMargin, Stage
 from polymargin.fit._interrupts import Interrupts, held_interrupts
-from polymargin.fit._linear import Monitor, make_options, solve_linear
+from polymargin.fit._linear import Monitor, Run, make_options, solve_linear
 from polymargin.fit._outcome import Outcome, warn_not_converged
 from polymargin.fit._past import Past
 from polymargin.fit._problem import Problem, join_problems, make_problem
@@ -18,6 +18,7 @@ from polymargin.fit._state import (
     Keeper,
     ProblemKeeper,
     find_start,
+    join_duals,
     restrict_duals,
     scale_duals,
 )
@@ -54,6 +55,7 @@ __all__ = [
     "Problem",
     "ProblemKeeper",
     "RandomSource",
+    "Run",
     "Stage",
     "StreamEngine",
     "apply_class_weight",
@@ -73,6 +75,7 @@ __all__ = [
     "draw_seed",
     "find_start",
     "held_interrupts",
+    "join_duals",
     "join_problems",
     "make_options",
     "make_problem",

@@ -70,13 +70,25 @@ class DualState:
 
 def restrict_duals(duals: "Duals", rows: "NDArray[np.int64]") -> "Duals":
     """Those of some rows alone, in the order given."""
+    return _from_csr(_as_csr(duals)[rows])
+
+
+def join_duals(parts: "list[Duals]", rows: "list[NDArray[np.int64]]") -> "Duals":
+    """Those of all rows, from parts that are each of these rows."""
+    whole = sparse.vstack([_as_csr(part) for part in parts], format="csr")
+    return _from_csr(whole[np.argsort(np.concatenate(rows))])
+
+
+def _as_csr(duals: "Duals") -> sparse.csr_array:
     k, indptr, classes, values = duals.__getstate__()
-    chosen = sparse.csr_array((values, classes, indptr), shape=(len(indptr) - 1, k))[rows]
-    part = core.Duals.__new__(core.Duals)
-    part.__setstate__(
-        (k, chosen.indptr.astype(np.int64), chosen.indices.astype(np.int32), chosen.data)
-    )
-    return part
+    return sparse.csr_array((values, classes, indptr), shape=(len(indptr) - 1, k))
+
+
+def _from_csr(matrix: sparse.csr_array) -> "Duals":
+    duals = core.Duals.__new__(core.Duals)
+    indptr, classes = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)
+    duals.__setstate__((matrix.shape[1], indptr, classes, matrix.data))
+    return duals
 
 
 def scale_duals(duals: "Duals", factor: float) -> "Duals":

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from polymargin._options import HISTORIES, check_flag, check_word
+from polymargin._options import HISTORIES, check_count, check_flag, check_word
 from polymargin.solvers._base import OuterLoop
 from polymargin.solvers._second_order import SecondOrder
 
@@ -62,14 +62,61 @@ class BlockDescent(OuterLoop):
 
 
 @dataclass(frozen=True)
+class LocalDescent(OuterLoop):
+    """Block descent by several processes at once, each on rows of its own.
+
+    For `polymargin.distributed.LinearSVM`, see there. After a few passes over its rows a process
+    tells the others what they have changed, and all add it to their weights. The steps are so short
+    that this never lowers the dual objective. On one process it is `BlockDescent` without
+    second-order steps.
+
+    Parameters
+    ----------
+    passes : int, default=5
+        Bound on the passes of a process over its rows before it meets the others.
+    shrinking : bool, default=True
+        Whether rows at rest are set aside until the next meeting, and those with next to nothing to
+        gain are left as they are.
+    class_lists : bool, default=True
+        Whether, with more than 32 classes, passes over the classes that matter to a row follow the
+        one over all.
+
+    Examples
+    --------
+    >>> from polymargin import LocalDescent
+    >>> LocalDescent(passes=10).passes
+    10
+    """
+
+    name: ClassVar[str] = "local-descent"
+    passes: int = 5
+    shrinking: bool = True
+    class_lists: bool = True
+
+    def __post_init__(self) -> None:
+        check_count(self, "passes", 1)
+        for flag in ("shrinking", "class_lists"):
+            check_flag(self, flag)
+
+    def apply(self, options: "LinearOptions") -> None:
+        """Write this choice into the options of the core."""
+        options.shrinking = bool(self.shrinking)
+        options.class_lists = bool(self.class_lists)
+        options.second_order = False
+
+
+@dataclass(frozen=True)
 class Automatic(BlockDescent):
     """Descent as long as it is ahead, second-order steps from where they are predicted to be."""
 
     name: ClassVar[str] = "auto"
 
 
-LINEAR_SOLVERS: dict[str, type[BlockDescent | SecondOrder]] = {
+LinearLoop = BlockDescent | LocalDescent | SecondOrder
+
+LINEAR_SOLVERS: dict[str, type[LinearLoop]] = {
     Automatic.name: Automatic,
     BlockDescent.name: BlockDescent,
+    LocalDescent.name: LocalDescent,
     SecondOrder.name: SecondOrder,
 }
