@@ -217,6 +217,13 @@ def interrupts() -> Any:
 
 
 @scenario
+def killed() -> Any:
+    if WORLD.rank == 1:
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGKILL)).start()
+    distributed.LinearSVM(C=1e3, tol=0.0, max_iter=10**9).fit(*problem(2000, 5, 20))
+
+
+@scenario
 def parts_of_the_world() -> Any:
     X, y = problem()
     half = WORLD.Split(WORLD.rank % 2)

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -40,20 +41,25 @@ JOBS = {
 }
 
 
-@functools.cache
-def job(n_ranks: int) -> dict[str, list[Any]]:
-    """What each process has returned, by scenario."""
+def run_job(n_ranks: int, out: Path, *scenarios: str) -> "subprocess.CompletedProcess[str]":
+    """Start processes, and wait for their end."""
     allowed = {"OMPI_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT"}
     environment = os.environ | {
         name + end: "1" for name in allowed for end in ("", "_CONFIRM")
     } | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(Path(__file__).parent)}  # fmt: skip
+    command = [str(LAUNCHER), "--oversubscribe", "-n", str(n_ranks), sys.executable]
+    command += ["-m", "distributed_job", str(out), *scenarios]
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=SECONDS, env=environment, cwd=out.parent
+    )
+
+
+@functools.cache
+def job(n_ranks: int) -> dict[str, list[Any]]:
+    """What each process has returned, by scenario."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "told.json"
-        command = [LAUNCHER, "--oversubscribe", "-n", str(n_ranks), sys.executable]
-        command += ["-m", "distributed_job", str(out), *JOBS[n_ranks]]
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=SECONDS, env=environment, cwd=folder
-        )
+        done = run_job(n_ranks, out, *JOBS[n_ranks])
         assert done.returncode == 0, done.stderr
         told: dict[str, list[Any]] = json.loads(out.read_text())
     return told
@@ -211,6 +217,16 @@ def test_parts_of_the_world_train_apart() -> None:
     even, odd, *more = values(4, "parts_of_the_world")
     assert even < odd
     assert more == [even, odd]
+
+
+def test_a_killed_process_ends_the_job(tmp_path: Path) -> None:
+    out = tmp_path / "told.json"
+    start = time.monotonic()
+    done = run_job(3, out, "killed")
+    assert time.monotonic() - start < 30
+    assert done.returncode != 0
+    assert "signal 9 (Killed)" in done.stderr
+    assert not out.exists()
 
 
 def test_on_one_process_it_is_the_estimator_itself(blobs: tuple[Any, Any]) -> None:
