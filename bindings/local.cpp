@@ -34,15 +34,17 @@ public:
 
     LocalOf(const View& view, const Rows& rows, const Vector<std::int32_t>& labels,
             const Strided<double>& upper, int k, const Machine& machine, const Options& options,
-            const AnyDuals* warm)
-        : labels_(labels),
+            const AnyDuals* warm, int held)
+        : machine_(machine),
+          held_(held),
+          labels_(labels),
           upper_(upper),
           problem_{view,
                    rows.norms(),
                    {labels_.data(), labels_.size()},
                    {upper_.data(), upper_.stride(0)},
                    k,
-                   machine,
+                   machine_,
                    options.fit_intercept},
           options_(options.for_machine(machine)),
           duals_(start_duals<T>(problem_, warm)),
@@ -69,11 +71,16 @@ public:
     void end() override { descent_.end(); }
 
     std::tuple<double, double, double, nb::object> check() override {
-        PassingCertificate certificate(problem_.rows.features(), problem_.k, problem_.bias);
+        const Lanes lanes(problem_.k, 0, held_);
+        PassingCertificate certificate(problem_.rows.features(), lanes, problem_.bias);
         {
             const nb::gil_scoped_release release;
-            if (problem_.machine.zero_sum) weights_.centre();
-            check_stream(problem_, weights_, duals_, certificate);
+            if (machine_.zero_sum) weights_.centre();
+            if (held_ == problem_.k) {
+                check_stream(problem_, weights_, duals_, certificate);
+            } else {
+                check_stream(problem_, weights_.part(lanes), duals_, certificate);
+            }
         }
         const CertificateSums& sums = certificate.sums();
         return {sums.loss.value(), sums.margins.value(), sums.violation,
@@ -88,6 +95,8 @@ public:
     nb::object duals() const override { return nb::cast(AnyDuals{duals_.copy()}); }
 
 private:
+    Machine machine_;
+    int held_;  // classes that count, the first ones
     Vector<std::int32_t> labels_;
     Strided<double> upper_;
     LinearProblem<View> problem_;
@@ -99,15 +108,18 @@ private:
 
 std::unique_ptr<Local> make_local(const Rows& rows, const Vector<std::int32_t>& labels,
                                   const Strided<double>& upper, int k, const std::string& name,
-                                  const Options& options, const AnyDuals* warm) {
-    const Machine& machine = machine_of(name);
+                                  const Options& options, const AnyDuals* warm, int held,
+                                  bool has_mean) {
+    Machine machine = machine_of(name);
+    machine.zero_sum = machine.zero_sum && has_mean;
+    if (held < 0 || held > k) throw nb::value_error("so many classes are not there");
     check_labels(labels, upper, rows.size(), k);
     if (rows.size() >= UINT32_MAX) throw nb::value_error("at most 2^32 - 2 rows are supported");
     return std::visit(
         [&](const auto& view) -> std::unique_ptr<Local> {
             using View = std::decay_t<decltype(view)>;
             return std::make_unique<LocalOf<View>>(view, rows, labels, upper, k, machine, options,
-                                                   warm);
+                                                   warm, held ? held : k);
         },
         rows.view);
 }
@@ -118,7 +130,8 @@ void bind_local(nb::module_& module) {
     nb::class_<Local>(module, "LocalDescent")
         .def(nb::new_(&make_local), nb::arg("rows"), nb::arg("labels"), nb::arg("upper"),
              nb::arg("n_classes"), nb::arg("machine"), nb::arg("options"),
-             nb::arg("warm").none() = nb::none(), nb::keep_alive<0, 2>())
+             nb::arg("warm").none() = nb::none(), nb::arg("held") = 0, nb::arg("has_mean") = true,
+             nb::keep_alive<0, 2>())
         .def("set_sigma", &Local::set_sigma, nb::arg("sigma"))
         .def("begin", &Local::begin, nb::arg("all"))
         .def("descend", &Local::descend, nb::arg("part"), nb::arg("parts"), nb::arg("negligible"),

@@ -20,10 +20,9 @@ import numpy as np
 from mpi4py import MPI
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.datasets import make_blobs
 
 import polymargin
-from polymargin import LocalDescent, core, distributed
+from polymargin import LocalDescent, MeanWeights, core, distributed
 from polymargin.distributed._ranks import Ranks
 
 WORLD = MPI.COMM_WORLD
@@ -37,7 +36,9 @@ def scenario(run: Scenario) -> Scenario:
 
 
 def problem(n: int = 90, k: int = 5, d: int = 4) -> tuple[Any, Any]:
-    X, y = make_blobs(n, d, centers=k, cluster_std=3.0, random_state=0)
+    random = np.random.default_rng(0)
+    y = np.arange(n) % k
+    X = random.uniform(-10, 10, (k, d))[y] + 3 * random.normal(size=(n, d))
     return (X - X.mean(axis=0)) / X.std(axis=0), y
 
 
@@ -101,6 +102,35 @@ def variants() -> Any:
             X, y, "cs", C=0.1, solver=LocalDescent(passes=1, shrinking=False, class_lists=False)
         ),
         "sparse weights": both(rare, np.arange(80) % 4, weights="sparse"),
+    }
+
+
+@scenario
+def mean_weights() -> Any:
+    X, y = problem()
+    weight = np.where(np.arange(90) % 7 == 0, 0.0, 1 + np.arange(90) % 3)
+    many, of_many = problem(160, 40, 6)
+    rare = sparse.random_array((80, 30), density=0.1, rng=np.random.default_rng(0), format="csr")
+    by_classes = {"solver": MeanWeights(), "C": 0.1}
+    told = {
+        "llw": both(X, y, "llw", **by_classes),
+        "ovr": both(X, y, "ovr", **by_classes),
+        "weights": both(X, y, "llw", weight, class_weight={0: 2.0}, **by_classes),
+        "many classes": both(many, of_many, "llw", **by_classes),
+        "many classes apart": both(many, of_many, "ovr", **by_classes),
+        "sparse": both(rare, np.arange(80) % 9, "llw", **by_classes, fit_intercept=False),
+        "float32": both(X.astype(np.float32), y, "llw", **by_classes | {"tol": 1e-3}),
+        "kkt": both(X, y, "llw", **by_classes, stopping="kkt"),
+    }
+    warm = distributed.LinearSVM("llw", warm_start=True, random_state=0, **by_classes)
+    fixed = distributed.LinearSVM("llw", solver=MeanWeights(shrinking=False, epochs=3)).fit(X, y)
+    return told, {
+        "passes": [warm.fit(X, y).n_iter_, warm.fit(X, y).n_iter_],
+        "fixed": [fixed.n_iter_, len(fixed.history_)],
+        "too many": raised(lambda: warm.fit(X[y < 2], y[y < 2])),
+        "other machine": raised(
+            lambda: distributed.LinearSVM("cs", solver="mean-weights").fit(X, y)
+        ),
     }
 
 

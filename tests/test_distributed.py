@@ -18,6 +18,8 @@ import pytest
 
 import polymargin
 from polymargin import core
+from polymargin.distributed._by_classes import deal_classes
+from polymargin.distributed._by_rows import deal_rows
 from polymargin.errors import MissingPackageError
 
 SECONDS = 120  # of a job, all scenarios together
@@ -35,7 +37,7 @@ pytestmark = pytest.mark.skipif(bool(MISSING), reason=MISSING)
 # Of each job what it has to do, in one start of its processes.
 JOBS = {
     2: ("machines", "variants", "later_fits", "files", "disagreements", "failures", "interrupts"),
-    3: ("machines", "failures"),
+    3: ("machines", "mean_weights", "failures"),
     4: ("one_machine", "parts_of_the_world"),
     7: ("few",),
 }
@@ -43,10 +45,11 @@ JOBS = {
 
 def run_job(n_ranks: int, out: Path, *scenarios: str) -> "subprocess.CompletedProcess[str]":
     """Start processes, and wait for their end."""
-    allowed = {"OMPI_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT"}
-    environment = os.environ | {
-        name + end: "1" for name in allowed for end in ("", "_CONFIRM")
-    } | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(Path(__file__).parent)}  # fmt: skip
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(Path(__file__).parent)}
+    environment["OMPI_MCA_mpi_yield_when_idle"] = "1"  # there are fewer cores than processes
+    for runtime in ("OMPI", "PRTE"):
+        allow = f"{runtime}_ALLOW_RUN_AS_ROOT"
+        environment |= {allow: "1", f"{allow}_CONFIRM": "1"}
     command = [str(LAUNCHER), "--oversubscribe", "-n", str(n_ranks), sys.executable]
     command += ["-m", "distributed_job", str(out), *scenarios]
     return subprocess.run(
@@ -100,6 +103,49 @@ def test_more_processes(n_ranks: int, scenario: str) -> None:
     assert all(rank == told[0] for rank in told)
     for figures in told[0].values():
         check_same_optimum(figures)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["llw", "ovr", "weights", "many classes", "many classes apart", "sparse", "float32", "kkt"],
+)
+def test_classes_dealt_to_processes(name: str) -> None:
+    told = [rank[0][name] for rank in values(3, "mean_weights")]
+    assert all(rank == told[0] for rank in told)
+    check_same_optimum(told[0], 1e-3 if name == "float32" else 1e-4)
+    assert told[0]["dtype"] == ("float32" if name == "float32" else "float64")
+    if name not in ("ovr", "many classes apart"):
+        assert told[0]["sum"] < 1e-5
+
+
+def test_options_of_mean_weights() -> None:
+    for _, told in values(3, "mean_weights"):
+        cold, warm = told["passes"]
+        assert cold > warm == 0
+        assert told["fixed"] == [3, 1]
+        assert told["too many"]["type"] == "ValueError"
+        assert "there are 2 classes for 3 of them" in told["too many"]["message"]
+        assert "it is defined for llw, ovr" in told["other machine"]["message"]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7])
+def test_classes_are_dealt_evenly(size: int, seed: int) -> None:
+    counts = np.random.default_rng(seed).integers(1, 1000, 20)
+    dealt = deal_classes(counts, size)
+    assert sorted(np.concatenate(dealt).tolist()) == list(range(20))
+    sizes = [len(part) for part in dealt]
+    assert max(sizes) - min(sizes) <= 1
+    rows = [counts[part].sum() / len(part) for part in dealt]
+    assert max(rows) - min(rows) < counts.max() / 2
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7])
+def test_rows_are_dealt_evenly_and_at_random(size: int, seed: int) -> None:
+    dealt = [deal_rows(50, size, rank, seed) for rank in range(size)]
+    assert sorted(np.concatenate(dealt).tolist()) == list(range(50))
+    assert max(map(len, dealt)) - min(map(len, dealt)) <= 1
+    if size > 1:
+        assert any(np.diff(rows).max() > size for rows in dealt)
 
 
 @pytest.mark.parametrize(

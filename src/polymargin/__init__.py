@@ -20,6 +20,7 @@ _HOMES = {
     "KernelSVM": "estimators",
     "LinearSVM": "estimators",
     "LocalDescent": "solvers",
+    "MeanWeights": "solvers",
     "ModelFileError": "errors",
     "Newton": "block_solvers",
     "Pivot": "block_solvers",

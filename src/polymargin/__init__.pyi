@@ -38,6 +38,7 @@ from polymargin.solvers import (
     Blocks,
     CrammerSinger,
     LocalDescent,
+    MeanWeights,
     SecondOrder,
 )
 from polymargin.storage import Checkpoint
@@ -57,6 +58,7 @@ __all__ = [
     "KernelSVM",
     "LinearSVM",
     "LocalDescent",
+    "MeanWeights",
     "ModelFileError",
     "Newton",
     "Pivot",

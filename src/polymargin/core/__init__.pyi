@@ -157,6 +157,8 @@ class LocalDescent:
         machine: str,
         options: LinearOptions,
         warm: Duals | None = None,
+        held: int = 0,  # of the classes how many count in a check, the first ones; 0: all
+        has_mean: bool = True,  # False: a zero-sum machine takes the mean over classes as fixed
     ) -> LocalDescent: ...
     def set_sigma(self, sigma: float) -> None:
         """At least 1, where it is at first."""
@@ -174,7 +176,8 @@ class LocalDescent:
     def end(self) -> None: ...
     def check(self) -> tuple[float, float, float, NDArray[np.float64]]:
         """Losses at U, which is centred where the machine is zero-sum, sum of the margins of the
-        dual variables, largest KKT violation, and W = sum_i a_i x_i^T of these rows, flat."""
+        dual variables, largest KKT violation, and W = sum_i a_i x_i^T of these rows, flat; of
+        the classes that count."""
 
     def duals(self) -> Duals:
         """A copy."""

@@ -11,8 +11,10 @@ from polymargin import estimators
 from polymargin._sklearn import HasMethods
 from polymargin.block_solvers import BlockSolver
 from polymargin.distributed._agreement import agree
-from polymargin.distributed._local_descent import LocalRounds
+from polymargin.distributed._by_classes import ClassesDealt
+from polymargin.distributed._by_rows import RowsDealt
 from polymargin.distributed._ranks import Ranks, mpi
+from polymargin.distributed._rounds import Deal, RoundsRun
 from polymargin.fit import (
     FitTask,
     Keeper,
@@ -24,13 +26,17 @@ from polymargin.fit import (
     Run,
     draw_seed,
 )
-from polymargin.solvers import Automatic, Choice, LinearLoop, LocalDescent
+from polymargin.solvers import Automatic, Choice, LinearLoop, LocalDescent, MeanWeights
 from polymargin.storage import Checkpoint
 
 if TYPE_CHECKING:
     from typing import Self
 
     from polymargin.core import Duals, LinearOptions
+
+
+# What of a problem each outer loop deals to processes.
+_DEALS: dict[type[LinearLoop], Deal] = {LocalDescent: RowsDealt, MeanWeights: ClassesDealt}
 
 
 class LinearSVM(estimators.LinearSVM):
@@ -40,9 +46,11 @@ class LinearSVM(estimators.LinearSVM):
     `fit` with the same rows and the same parameters, and each gets the same model: that of
     `polymargin.LinearSVM` to within the duality gap. On one process it is that estimator.
 
-    Rows are dealt to the processes. Each descends on its own, and now and then all add up what they
-    have changed (`LocalDescent`). They keep all weights as an array, whatever `weights` says of the
-    model. Second-order steps are for one process alone, so that fits at large `C` take many passes.
+    Rows are dealt to the processes, each of which keeps all weights as an array. It descends on its
+    own rows, and now and then all add up what they have changed (`LocalDescent`). Classes of
+    one-vs-rest, where there are enough, are dealt instead, and each process has the weights of its
+    own (`MeanWeights`). `weights` is about the model after the fit. Second-order steps are for one
+    process alone, so that fits at large `C` take many passes.
 
     Parameters
     ----------
@@ -51,8 +59,8 @@ class LinearSVM(estimators.LinearSVM):
         estimator was pickled. Not part of model files.
     machine, C, fit_intercept, tol, max_iter, stopping, block_solver, weights, class_weight : object
         As in `polymargin.LinearSVM`, and the same on all processes.
-    solver : str or LocalDescent, default="auto"
-        ``"local-descent"``, which is what ``"auto"`` means on several processes.
+    solver : str, LocalDescent or MeanWeights, default="auto"
+        ``"local-descent"`` or, for ``"llw"`` and ``"ovr"``, ``"mean-weights"``.
     n_jobs : int, default=None
         Threads of each process.
     warm_start, calibration : object
@@ -180,13 +188,14 @@ class LinearSVM(estimators.LinearSVM):
 
     def _choose(self) -> Choice[LinearLoop]:
         choice = super()._choose()
-        if not self._is_together or isinstance(choice.solver, LocalDescent):
+        if not self._is_together or isinstance(choice.solver, tuple(_DEALS)):
             return choice
         if isinstance(choice.solver, Automatic):
-            return replace(choice, solver=LocalDescent())
+            by_classes = choice.machine.separable
+            return replace(choice, solver=MeanWeights() if by_classes else LocalDescent())
         raise ValueError(
             f"solver {choice.solver.name!r} is for one process, and there are {self._ranks.size}: "
-            f"take 'auto' or {LocalDescent.name!r}"
+            f"take 'auto' or {' or '.join(repr(solver.name) for solver in _DEALS)}"
         )
 
     def _open_writer(self, X: Any, y: Any, problem: Problem, past: Past) -> Keeper | None:
@@ -206,10 +215,14 @@ class LinearSVM(estimators.LinearSVM):
     ) -> tuple[LinearOutcome, bool]:
         if self._is_together:
             agree(self._ranks, self, problem, warm)
+            if self.solver == Automatic.name and self._ranks.size > len(problem.classes):
+                choice = replace(choice, solver=LocalDescent())
         return super()._solve(problem, choice, options, warm, task, keeper, title)
 
     def _find_run(self, choice: Choice[LinearLoop]) -> Run | None:
-        return LocalRounds(self._ranks) if self._is_together else None
+        if not self._is_together:
+            return None
+        return RoundsRun(self._ranks, _DEALS[type(choice.solver)])
 
     @property
     def _is_together(self) -> bool:

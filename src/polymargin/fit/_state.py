@@ -79,6 +79,22 @@ def join_duals(parts: "list[Duals]", rows: "list[NDArray[np.int64]]") -> "Duals"
     return _from_csr(whole[np.argsort(np.concatenate(rows))])
 
 
+def duals_of_classes(duals: "Duals", classes: "NDArray[np.int64]", width: int) -> "Duals":
+    """Those of some classes in this order, then zeros for all others up to `width`."""
+    chosen = sparse.csr_array(_as_csr(duals)[:, classes])
+    chosen.resize((chosen.shape[0], width))
+    return _from_csr(chosen)
+
+
+def join_classes(parts: "list[Duals]", classes: "list[NDArray[np.int64]]", k: int) -> "Duals":
+    """Those of all `k` classes, from parts whose first columns are of these classes."""
+    columns = [_as_csr(part)[:, : len(own)] for part, own in zip(parts, classes, strict=True)]
+    whole = sparse.hstack(columns, format="csr")
+    whole = sparse.csr_array(whole[:, np.argsort(np.concatenate(classes))])
+    whole.sort_indices()
+    return _from_csr(whole)
+
+
 def _as_csr(duals: "Duals") -> sparse.csr_array:
     k, indptr, classes, values = duals.__getstate__()
     return sparse.csr_array((values, classes, indptr), shape=(len(indptr) - 1, k))

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from polymargin._options import HISTORIES, check_count, check_flag, check_word
+from polymargin._options import HISTORIES, check_count, check_flag, check_positive, check_word
 from polymargin.solvers._base import OuterLoop
 from polymargin.solvers._second_order import SecondOrder
 
 if TYPE_CHECKING:
-    from polymargin.core import LinearOptions
+    from polymargin.core import LinearOptions, MachineInfo
 
 
 @dataclass(frozen=True)
@@ -106,17 +106,75 @@ class LocalDescent(OuterLoop):
 
 
 @dataclass(frozen=True)
+class MeanWeights(OuterLoop):
+    """Ascent by several processes at once, each on classes of its own, with their mean fixed.
+
+    For `polymargin.distributed.LinearSVM`, see there, and for machines whose problem falls apart
+    into one for each class once the mean weights are known (Alber, Zimmert, Doğan and Kloft): the
+    processes tell each other the mean of the weights and nothing else. Those of one-vs-rest have
+    not even that to tell. On one process it is `BlockDescent` without second-order steps.
+
+    Parameters
+    ----------
+    shrinking : bool, default=True
+        Whether rows at rest are set aside for some passes, and those with next to nothing to gain
+        are left as they are.
+    epochs : int, default=None
+        So many passes, whatever the gap is; None: until the fit has converged.
+    part : float, default=0.1
+        Part of a pass after which the mean is brought up to date.
+
+    Examples
+    --------
+    >>> from polymargin import MeanWeights
+    >>> MeanWeights(epochs=10, shrinking=False).part
+    0.1
+    """
+
+    name: ClassVar[str] = "mean-weights"
+    shrinking: bool = True
+    epochs: int | None = None
+    part: float = 0.1
+
+    def __post_init__(self) -> None:
+        check_flag(self, "shrinking")
+        if self.epochs is not None:
+            check_count(self, "epochs", 1)
+        check_positive(self, "part")
+        if self.part > 1:
+            raise ValueError(f"MeanWeights: part must be at most 1, got {self.part!r}")
+
+    @property
+    def n_parts(self) -> int:
+        """Of a pass."""
+        return round(1 / self.part)
+
+    def is_defined_for(self, machine: "MachineInfo") -> bool:
+        return machine.separable or (
+            machine.zero_sum and not machine.simplex and not machine.has_own
+        )
+
+    def apply(self, options: "LinearOptions") -> None:
+        """Write this choice into the options of the core."""
+        options.shrinking = bool(self.shrinking)
+        options.second_order = False
+        if self.epochs is not None:
+            options.max_iter = int(self.epochs)
+
+
+@dataclass(frozen=True)
 class Automatic(BlockDescent):
     """Descent as long as it is ahead, second-order steps from where they are predicted to be."""
 
     name: ClassVar[str] = "auto"
 
 
-LinearLoop = BlockDescent | LocalDescent | SecondOrder
+LinearLoop = BlockDescent | LocalDescent | MeanWeights | SecondOrder
 
 LINEAR_SOLVERS: dict[str, type[LinearLoop]] = {
     Automatic.name: Automatic,
     BlockDescent.name: BlockDescent,
     LocalDescent.name: LocalDescent,
+    MeanWeights.name: MeanWeights,
     SecondOrder.name: SecondOrder,
 }
