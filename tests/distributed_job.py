@@ -22,7 +22,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 import polymargin
-from polymargin import LocalDescent, MeanWeights, core, distributed
+from polymargin import Leagues, LocalDescent, MeanWeights, core, distributed
 from polymargin.distributed._ranks import Ranks
 
 WORLD = MPI.COMM_WORLD
@@ -131,6 +131,40 @@ def mean_weights() -> Any:
         "other machine": raised(
             lambda: distributed.LinearSVM("cs", solver="mean-weights").fit(X, y)
         ),
+    }
+
+
+@scenario
+def leagues() -> Any:
+    X, y = problem()
+    weight = np.where(np.arange(90) % 7 == 0, 0.0, 1 + np.arange(90) % 3)
+    many, of_many = problem(160, 40, 6)
+    rare = sparse.random_array((80, 30), density=0.1, rng=np.random.default_rng(0), format="csr")
+    in_leagues = {"solver": Leagues(), "C": 0.1}
+    told = {
+        "ww": both(X, y, **in_leagues),
+        "in parts": both(X, y, C=0.1, solver=Leagues(part=0.25, shrinking=False)),
+        "weights": both(X, y, "ww", weight, class_weight={0: 2.0}, **in_leagues),
+        "many classes": both(many, of_many, **in_leagues),
+        "sparse": both(rare, np.arange(80) % 9, **in_leagues, fit_intercept=False),
+        "float32": both(X.astype(np.float32), y, **in_leagues | {"tol": 1e-3}),
+    }
+    warm = distributed.LinearSVM(warm_start=True, random_state=0, **in_leagues)
+    fixed = distributed.LinearSVM(solver=Leagues(epochs=3)).fit(X, y)
+    return told, {
+        "passes": [warm.fit(X, y).n_iter_, warm.fit(X, y).n_iter_],
+        "fixed": [fixed.n_iter_, len(fixed.history_)],
+        "other machine": raised(lambda: distributed.LinearSVM("cs", solver="leagues").fit(X, y)),
+    }
+
+
+@scenario
+def odd_leagues() -> Any:
+    X, y = problem(45)
+    in_leagues = {"solver": Leagues(), "C": 0.1, "tol": 1e-3}
+    return {
+        "five classes": both(X, y, **in_leagues),
+        "two classes": both(X[y < 2], y[y < 2], **in_leagues),
     }
 
 

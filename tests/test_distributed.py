@@ -36,8 +36,17 @@ pytestmark = pytest.mark.skipif(bool(MISSING), reason=MISSING)
 
 # Of each job what it has to do, in one start of its processes.
 JOBS = {
-    2: ("machines", "variants", "later_fits", "files", "disagreements", "failures", "interrupts"),
-    3: ("machines", "mean_weights", "failures"),
+    2: (
+        "machines",
+        "variants",
+        "leagues",
+        "later_fits",
+        "files",
+        "disagreements",
+        "failures",
+        "interrupts",
+    ),
+    3: ("machines", "mean_weights", "odd_leagues", "failures"),
     4: ("one_machine", "parts_of_the_world"),
     7: ("few",),
 }
@@ -116,6 +125,29 @@ def test_classes_dealt_to_processes(name: str) -> None:
     assert told[0]["dtype"] == ("float32" if name == "float32" else "float64")
     if name not in ("ovr", "many classes apart"):
         assert told[0]["sum"] < 1e-5
+
+
+@pytest.mark.parametrize("name", ["ww", "in parts", "weights", "many classes", "sparse", "float32"])
+def test_leagues_have_the_optimum_of_one_process(name: str) -> None:
+    told = [rank[0][name] for rank in values(2, "leagues")]
+    assert all(rank == told[0] for rank in told)
+    check_same_optimum(told[0], 1e-3 if name == "float32" else 1e-4)
+    assert told[0]["dtype"] == ("float32" if name == "float32" else "float64")
+
+
+def test_leagues_without_classes_do_no_harm() -> None:
+    told = values(3, "odd_leagues")
+    assert told[0] == told[1] == told[2]
+    for figures in told[0].values():
+        check_same_optimum(figures, 1e-3)
+
+
+def test_options_of_leagues() -> None:
+    for _, told in values(2, "leagues"):
+        cold, warm = told["passes"]
+        assert cold > warm == 0
+        assert told["fixed"] == [3, 1]
+        assert "it is defined for ww" in told["other machine"]["message"]
 
 
 def test_options_of_mean_weights() -> None:

@@ -10,8 +10,8 @@ import polymargin
 from polymargin import KernelSVM, block_solvers, load, save, solvers
 
 OUTER_LOOPS = {
-    "BlockDescent", "Blocks", "SMO", "S2DO", "CrammerSinger", "LocalDescent", "MeanWeights",
-    "SecondOrder",
+    "BlockDescent", "Blocks", "SMO", "S2DO", "CrammerSinger", "Leagues", "LocalDescent",
+    "MeanWeights",     "SecondOrder",
 }  # fmt: skip
 OF_BLOCKS = {
     "Newton", "Sort", "Pivot", "Bisection", "FixedPoint", "SMO", "FrankWolfe", "Walrus", "Greedy",

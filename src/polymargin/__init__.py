@@ -18,6 +18,7 @@ _HOMES = {
     "Greedy": "block_solvers",
     "GreedyPairs": "block_solvers",
     "KernelSVM": "estimators",
+    "Leagues": "solvers",
     "LinearSVM": "estimators",
     "LocalDescent": "solvers",
     "MeanWeights": "solvers",

@@ -24,12 +24,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from polymargin import core
+from polymargin.distributed._certificate import squared_norm
 from polymargin.distributed._ranks import Ranks
-from polymargin.distributed._rounds import squared_norm
 from polymargin.fit import Problem, duals_of_classes, join_classes
 from polymargin.solvers import Choice, LinearLoop, MeanWeights
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from polymargin.core import Duals, LinearOptions
@@ -86,7 +88,7 @@ class ClassesDealt:
         self._held = len(own)
         place = np.full(self._k, self._held, dtype=np.int32)  # that of all others
         place[own] = np.arange(self._held)
-        self.local = core.LocalDescent(
+        self._local = core.LocalDescent(
             problem.rows,
             place[problem.labels],
             problem.upper,
@@ -97,7 +99,7 @@ class ClassesDealt:
             self._held,
             has_mean=False,
         )
-        self._weights = self.local.weights
+        self._weights = self._local.weights
         self._sum = np.zeros(len(self._weights))  # of the weights of these classes
         self._ahead = np.zeros(len(self._weights))  # v less the mean
         self._momentum = 1.0
@@ -110,13 +112,21 @@ class ClassesDealt:
 
     def begin(self, all_rows: bool) -> None:
         self._take_weights_of_duals()
-        self.local.begin(all_rows)
+        self._local.begin(all_rows)
 
     def _take_weights_of_duals(self) -> None:
         """From which rounding errors of many steps have moved the others away."""
         if self._of_duals is not None:
             self._weights[:, : self._held] = self._of_duals
             self._of_duals = None
+
+    def descend(
+        self, part: int, negligible: float, poll: "Callable[[], None]"
+    ) -> tuple[float, float, BaseException | None]:
+        return self._local.descend(part, self.parts, negligible, poll)
+
+    def end(self) -> None:
+        self._local.end()
 
     def change(self) -> None:
         if self._has_mean:
@@ -141,7 +151,7 @@ class ClassesDealt:
         if self._has_mean:
             self._shift(self._ahead)
             self._ahead = np.zeros_like(self._ahead)
-        loss, margins, violation, of_duals = self.local.check()
+        loss, margins, violation, of_duals = self._local.check()
         of_duals = of_duals.reshape(len(self._weights), self._held)
         primal = 0.5 * squared_norm(self._weights[:, : self._held]) + loss
         np.sum(of_duals, axis=1, out=self._sum)
@@ -167,4 +177,4 @@ class ClassesDealt:
         return weights
 
     def collect_duals(self) -> "Duals":
-        return join_classes(self._ranks.gather(self.local.duals()), self._dealt, self._k)
+        return join_classes(self._ranks.gather(self._local.duals()), self._dealt, self._k)

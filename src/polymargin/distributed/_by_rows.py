@@ -17,12 +17,14 @@ import numpy as np
 from scipy import sparse
 
 from polymargin import core
+from polymargin.distributed._certificate import certify_rows, squared_norm
 from polymargin.distributed._ranks import Ranks
-from polymargin.distributed._rounds import squared_norm
 from polymargin.fit import Problem, join_duals, restrict_duals
 from polymargin.solvers import Choice, LinearLoop, LocalDescent
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from polymargin.core import Duals, LinearOptions
@@ -75,7 +77,7 @@ class RowsDealt:
         self.visits = len(problem)
         self._rows = deal_rows(len(problem), ranks.size, ranks.rank, options.seed)
         part = problem.part(self._rows)
-        self.local = core.LocalDescent(
+        self._local = core.LocalDescent(
             part.rows,
             part.labels,
             part.upper,
@@ -84,7 +86,7 @@ class RowsDealt:
             options,
             None if warm is None else restrict_duals(warm, self._rows),
         )
-        self._weights = self.local.weights
+        self._weights = self._local.weights
         self._before = np.zeros_like(self._weights)
         self._change = np.empty_like(self._weights)
         self._set_sigma(float(ranks.size))
@@ -98,7 +100,7 @@ class RowsDealt:
 
     def begin(self, all_rows: bool) -> None:
         self._take_weights_of_duals()
-        self.local.begin(all_rows)
+        self._local.begin(all_rows)
         self._before[:] = self._weights
 
     def _take_weights_of_duals(self) -> None:
@@ -106,6 +108,14 @@ class RowsDealt:
         if self._of_duals is not None:
             self._weights[:, : self._k] = self._of_duals
             self._of_duals = None
+
+    def descend(
+        self, part: int, negligible: float, poll: "Callable[[], None]"
+    ) -> tuple[float, float, BaseException | None]:
+        return self._local.descend(part, self.parts, negligible, poll)
+
+    def end(self) -> None:
+        self._local.end()
 
     def change(self) -> float:
         """|V|^2."""
@@ -123,16 +133,8 @@ class RowsDealt:
             self._set_sigma(min(max(wanted, 1.0), self._ranks.size))
 
     def measure(self) -> tuple[float, float, float]:
-        self._ranks.copy_first(self._weights)
-        loss, margins, violation, of_duals = self.local.check()
-        of_weights = squared_norm(self._weights[:, : self._k])
-        told = self._ranks.meet("sums over rows", (loss, margins, violation, of_weights))
-        losses, all_margins, violations, norms = zip(*told, strict=True)
-        self._ranks.add_up(of_duals)
-        self._of_duals = of_duals.reshape(len(self._weights), self._k)
-        norm = self._ranks.value_of_first(squared_norm(of_duals))
-        primal = math.fsum([0.5 * norms[0], *losses])
-        return primal, math.fsum([*all_margins, -0.5 * norm]), max(violations)
+        figures, self._of_duals = certify_rows(self._ranks, self._local, self._k)
+        return figures
 
     def go_on(self, dual_fell: bool) -> None:
         if dual_fell:  # the steps were too long
@@ -143,9 +145,9 @@ class RowsDealt:
         return self._weights[:, : self._k].copy()
 
     def collect_duals(self) -> "Duals":
-        parts = self._ranks.gather((self.local.duals(), self._rows))
+        parts = self._ranks.gather((self._local.duals(), self._rows))
         return join_duals([duals for duals, _ in parts], [rows for _, rows in parts])
 
     def _set_sigma(self, sigma: float) -> None:
         self._sigma = sigma
-        self.local.set_sigma(sigma)
+        self._local.set_sigma(sigma)

@@ -13,6 +13,7 @@ from polymargin.block_solvers import BlockSolver
 from polymargin.distributed._agreement import agree
 from polymargin.distributed._by_classes import ClassesDealt
 from polymargin.distributed._by_rows import RowsDealt
+from polymargin.distributed._leagues import LeaguesDealt
 from polymargin.distributed._ranks import Ranks, mpi
 from polymargin.distributed._rounds import Deal, RoundsRun
 from polymargin.fit import (
@@ -26,7 +27,7 @@ from polymargin.fit import (
     Run,
     draw_seed,
 )
-from polymargin.solvers import Automatic, Choice, LinearLoop, LocalDescent, MeanWeights
+from polymargin.solvers import Automatic, Choice, Leagues, LinearLoop, LocalDescent, MeanWeights
 from polymargin.storage import Checkpoint
 
 if TYPE_CHECKING:
@@ -36,7 +37,11 @@ if TYPE_CHECKING:
 
 
 # What of a problem each outer loop deals to processes.
-_DEALS: dict[type[LinearLoop], Deal] = {LocalDescent: RowsDealt, MeanWeights: ClassesDealt}
+_DEALS: dict[type[LinearLoop], Deal] = {
+    LocalDescent: RowsDealt,
+    MeanWeights: ClassesDealt,
+    Leagues: LeaguesDealt,
+}
 
 
 class LinearSVM(estimators.LinearSVM):

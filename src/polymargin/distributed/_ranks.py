@@ -91,6 +91,14 @@ class Ranks(AbstractContextManager["Ranks"]):
         first: _Value = self._comm.bcast(value)
         return first
 
+    def swap(self, values: list[_Value]) -> list[_Value]:
+        """What each process has for this one, for one value for each of them; a meeting, too."""
+        from mpi4py.util import pkl5
+
+        self.meet("what each has for the others", None)
+        swapped: list[_Value] = pkl5.Intracomm(self._comm).alltoall(values)
+        return swapped
+
     def gather(self, value: _Value) -> list[_Value]:
         """The values of all processes, by rank, which may be large; a meeting, too."""
         from mpi4py.util import pkl5

@@ -39,7 +39,6 @@ class Dealt(Protocol):
     All processes call the methods in the same order.
     """
 
-    local: core.LocalDescent
     parts: int  # of a pass, with an exchange after each
     passes: int  # before all rows are looked at again
     epochs: int | None  # so many passes without a look at the gap; None: until it is small enough
@@ -51,6 +50,19 @@ class Dealt(Protocol):
 
     def begin(self, all_rows: bool) -> None:
         """Begin a pass."""
+        ...
+
+    def descend(
+        self, part: int, negligible: float, poll: Callable[[], None]
+    ) -> tuple[float, float, BaseException | None]:
+        """A part of a pass: the gap as it was met, visits, and what has ended it early.
+
+        Blocks whose own gap is not above `negligible` stay as they are.
+        """
+        ...
+
+    def end(self) -> None:
+        """End a pass."""
         ...
 
     def change(self) -> Any:
@@ -194,17 +206,16 @@ class _Rounds:
 
     def _sweep(self, all_rows: bool) -> float:
         """One pass of all processes; the gap as it was met."""
-        local, parts = self._dealt.local, self._dealt.parts
         self._dealt.begin(all_rows)
         gaps = []
-        for part in range(parts):
-            gap, visits, exception = local.descend(
-                part, parts, self._negligible, self._interrupts.raise_pending
+        for part in range(self._dealt.parts):
+            gap, visits, exception = self._dealt.descend(
+                part, self._negligible, self._interrupts.raise_pending
             )
             gaps.append(self._exchange(gap, visits, exception or self._interrupt()))
             if self._is_spent:
                 break
-        local.end()
+        self._dealt.end()
         return math.fsum(gaps)
 
     def _interrupt(self) -> BaseException | None:
@@ -286,8 +297,3 @@ class _Rounds:
             history=self._records(),
             exception=self._exception,
         )
-
-
-def squared_norm(matrix: "NDArray[Any]") -> float:
-    """In double."""
-    return float(np.square(matrix, dtype=np.float64).sum())

@@ -1,7 +1,7 @@
 """From what the user passes to a result of the core."""
 
 from polymargin.fit._callbacks import CallbackSupportMixin, FitTask
-from polymargin.fit._descent import LinearOutcome
+from polymargin.fit._descent import LinearOutcome, with_options
 from polymargin.fit._handover import Handover
 from polymargin.fit._hard_margin import HardMargin, Stage
 from polymargin.fit._interrupts import Interrupts, held_interrupts
@@ -17,8 +17,10 @@ from polymargin.fit._state import (
     DualState,
     Keeper,
     ProblemKeeper,
+    as_csr,
     duals_of_classes,
     find_start,
+    from_csr,
     join_classes,
     join_duals,
     restrict_duals,
@@ -61,6 +63,7 @@ __all__ = [
     "Stage",
     "StreamEngine",
     "apply_class_weight",
+    "as_csr",
     "as_rows",
     "check_X",
     "check_features",
@@ -77,6 +80,7 @@ __all__ = [
     "draw_seed",
     "duals_of_classes",
     "find_start",
+    "from_csr",
     "held_interrupts",
     "join_classes",
     "join_duals",
@@ -90,4 +94,5 @@ __all__ = [
     "solve_linear",
     "take_rows",
     "warn_not_converged",
+    "with_options",
 ]

@@ -10,7 +10,8 @@ from polymargin.solvers._kernel import AutomaticBlocks as AutomaticBlocks
 from polymargin.solvers._kernel import Decomposition as Decomposition
 from polymargin.solvers._linear import LINEAR_SOLVERS as LINEAR_SOLVERS
 from polymargin.solvers._linear import Automatic as Automatic
-from polymargin.solvers._linear import BlockDescent, LocalDescent, MeanWeights
+from polymargin.solvers._linear import BlockDescent, Leagues, LocalDescent, MeanWeights
+from polymargin.solvers._linear import DealtClasses as DealtClasses
 from polymargin.solvers._linear import LinearLoop as LinearLoop
 from polymargin.solvers._second_order import SecondOrder
 
@@ -20,6 +21,7 @@ __all__ = [
     "BlockDescent",
     "Blocks",
     "CrammerSinger",
+    "Leagues",
     "LocalDescent",
     "MeanWeights",
     "SecondOrder",

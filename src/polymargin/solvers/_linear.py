@@ -106,7 +106,46 @@ class LocalDescent(OuterLoop):
 
 
 @dataclass(frozen=True)
-class MeanWeights(OuterLoop):
+class DealtClasses(OuterLoop):
+    """Classes dealt to several processes. Base of such loops, not one itself.
+
+    Parameters
+    ----------
+    shrinking : bool, default=True
+        Whether rows with next to nothing to gain are left as they are.
+    epochs : int, default=None
+        So many passes, whatever the gap is; None: until the fit has converged.
+    part : float, default=0.1
+        Part of a pass between two exchanges.
+    """
+
+    shrinking: bool = True
+    epochs: int | None = None
+    part: float = 0.1
+
+    def __post_init__(self) -> None:
+        check_flag(self, "shrinking")
+        if self.epochs is not None:
+            check_count(self, "epochs", 1)
+        check_positive(self, "part")
+        if self.part > 1:
+            raise ValueError(f"{type(self).__name__}: part must be at most 1, got {self.part!r}")
+
+    @property
+    def n_parts(self) -> int:
+        """Of a pass."""
+        return round(1 / self.part)
+
+    def apply(self, options: "LinearOptions") -> None:
+        """Write this choice into the options of the core."""
+        options.shrinking = bool(self.shrinking)
+        options.second_order = False
+        if self.epochs is not None:
+            options.max_iter = int(self.epochs)
+
+
+@dataclass(frozen=True)
+class MeanWeights(DealtClasses):
     """Ascent by several processes at once, each on classes of its own, with their mean fixed.
 
     For `polymargin.distributed.LinearSVM`, see there, and for machines whose problem falls apart
@@ -132,34 +171,44 @@ class MeanWeights(OuterLoop):
     """
 
     name: ClassVar[str] = "mean-weights"
-    shrinking: bool = True
-    epochs: int | None = None
-    part: float = 0.1
-
-    def __post_init__(self) -> None:
-        check_flag(self, "shrinking")
-        if self.epochs is not None:
-            check_count(self, "epochs", 1)
-        check_positive(self, "part")
-        if self.part > 1:
-            raise ValueError(f"MeanWeights: part must be at most 1, got {self.part!r}")
-
-    @property
-    def n_parts(self) -> int:
-        """Of a pass."""
-        return round(1 / self.part)
 
     def is_defined_for(self, machine: "MachineInfo") -> bool:
         return machine.separable or (
             machine.zero_sum and not machine.simplex and not machine.has_own
         )
 
-    def apply(self, options: "LinearOptions") -> None:
-        """Write this choice into the options of the core."""
-        options.shrinking = bool(self.shrinking)
-        options.second_order = False
-        if self.epochs is not None:
-            options.max_iter = int(self.epochs)
+
+@dataclass(frozen=True)
+class Leagues(DealtClasses):
+    """Leagues of classes that meet in a tournament of several processes.
+
+    For `polymargin.distributed.LinearSVM`, see there, and for Weston and Watkins' machine, whose
+    steps need the weights of two classes alone (Alber, Zimmert, Doğan and Kloft). Each process has
+    the weights of the two leagues whose match it hosts. On one process it is `BlockDescent` without
+    second-order steps.
+
+    Parameters
+    ----------
+    shrinking : bool, default=True
+        Whether rows with next to nothing to gain in a match are left as they are.
+    epochs : int, default=None
+        So many passes, whatever the gap is; None: until the fit has converged.
+    part : float, default=1.0
+        Part of the rows that are visited in a tournament. Small ones send more and converge more
+        slowly.
+
+    Examples
+    --------
+    >>> from polymargin import Leagues
+    >>> Leagues(part=0.2).n_parts
+    5
+    """
+
+    name: ClassVar[str] = "leagues"
+    part: float = 1.0
+
+    def is_defined_for(self, machine: "MachineInfo") -> bool:
+        return machine.relative and not machine.simplex
 
 
 @dataclass(frozen=True)
@@ -169,11 +218,12 @@ class Automatic(BlockDescent):
     name: ClassVar[str] = "auto"
 
 
-LinearLoop = BlockDescent | LocalDescent | MeanWeights | SecondOrder
+LinearLoop = BlockDescent | Leagues | LocalDescent | MeanWeights | SecondOrder
 
 LINEAR_SOLVERS: dict[str, type[LinearLoop]] = {
     Automatic.name: Automatic,
     BlockDescent.name: BlockDescent,
+    Leagues.name: Leagues,
     LocalDescent.name: LocalDescent,
     MeanWeights.name: MeanWeights,
     SecondOrder.name: SecondOrder,
