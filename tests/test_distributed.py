@@ -13,14 +13,16 @@ import time
 from pathlib import Path
 from typing import Any
 
+import cli_helpers
 import numpy as np
 import pytest
 
 import polymargin
 from polymargin import core
+from polymargin.cli._exit import explained
 from polymargin.distributed._by_classes import deal_classes
 from polymargin.distributed._by_rows import deal_rows
-from polymargin.errors import MissingPackageError
+from polymargin.errors import MissingPackageError, RankError
 
 SECONDS = 120  # of a job, all scenarios together
 MACHINES = [info.name for info in core.machines()]
@@ -52,18 +54,28 @@ JOBS = {
 }
 
 
-def run_job(n_ranks: int, out: Path, *scenarios: str) -> "subprocess.CompletedProcess[str]":
-    """Start processes, and wait for their end."""
-    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(Path(__file__).parent)}
-    environment["OMPI_MCA_mpi_yield_when_idle"] = "1"  # there are fewer cores than processes
+def environment() -> dict[str, str]:
+    """Root may start processes, more of them than there are cores."""
+    here = {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(Path(__file__).parent)}
+    here["OMPI_MCA_mpi_yield_when_idle"] = "1"
     for runtime in ("OMPI", "PRTE"):
         allow = f"{runtime}_ALLOW_RUN_AS_ROOT"
-        environment |= {allow: "1", f"{allow}_CONFIRM": "1"}
-    command = [str(LAUNCHER), "--oversubscribe", "-n", str(n_ranks), sys.executable]
-    command += ["-m", "distributed_job", str(out), *scenarios]
+        here |= {allow: "1", f"{allow}_CONFIRM": "1"}
+    return os.environ | here
+
+
+def start(n_ranks: int, *command: str, cwd: Path) -> "subprocess.CompletedProcess[str]":
+    """Run a command on several processes."""
+    launch = [str(LAUNCHER), "--oversubscribe", "-n", str(n_ranks), *command]
     return subprocess.run(
-        command, capture_output=True, text=True, timeout=SECONDS, env=environment, cwd=out.parent
+        launch, capture_output=True, text=True, timeout=SECONDS, env=environment(), cwd=cwd
     )
+
+
+def run_job(n_ranks: int, out: Path, *scenarios: str) -> "subprocess.CompletedProcess[str]":
+    """Start processes, and wait for their end."""
+    command = [sys.executable, "-m", "distributed_job", str(out), *scenarios]
+    return start(n_ranks, *command, cwd=out.parent)
 
 
 @functools.cache
@@ -299,12 +311,46 @@ def test_parts_of_the_world_train_apart() -> None:
 
 def test_a_killed_process_ends_the_job(tmp_path: Path) -> None:
     out = tmp_path / "told.json"
-    start = time.monotonic()
+    begun = time.monotonic()
     done = run_job(3, out, "killed")
-    assert time.monotonic() - start < 30
+    assert time.monotonic() - begun < 30
     assert done.returncode != 0
     assert "signal 9 (Killed)" in done.stderr
     assert not out.exists()
+
+
+def test_command_line(tmp_path: Path) -> None:
+    """One process speaks and writes, all leave with one code, and a checkpoint is gone on from."""
+    shutil.copy(cli_helpers.SATIMAGE, tmp_path)
+    train = [sys.executable, "-m", "polymargin", "train", "satimage.train.svm.xz", "--distributed"]
+    train += ["-C", "0.1", "--scale", "minmax", "--model", "m.safetensors", "--quiet", "--json"]
+    first = start(2, *train, "--max-iter", "3", "--checkpoint", "fit.ckpt", cwd=tmp_path)
+    assert first.returncode == 5, first.stderr
+    assert json.loads(first.stdout)["passes"] == 3
+    assert first.stderr.count("The fit stopped after 3 passes") == 1
+    assert polymargin.load(tmp_path / "m.safetensors").steps[-1][1].n_iter_ == 3
+    later = start(3, *train, "--max-iter", "1000", "--resume", "fit.ckpt", cwd=tmp_path)
+    assert later.returncode == 0, later.stderr
+    figures = json.loads(later.stdout)
+    assert figures["converged"]
+    assert figures["passes"] > 3
+
+
+@pytest.mark.parametrize("option", ["--kernel=rbf", "--stream"])
+def test_command_line_refuses_what_is_for_one_process(option: str, tmp_path: Path) -> None:
+    (tmp_path / "a.svm").write_text("1 1:1\n2 1:2\n")
+    model = tmp_path / "m.safetensors"
+    done = cli_helpers.run("train", tmp_path / "a.svm", "--distributed", option, "--model", model)
+    assert "--distributed" in cli_helpers.one_error(done, 2)
+
+
+def test_a_failure_elsewhere_is_told_by_the_command_line(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit) as ended, explained():
+        raise RankError("rank 1 of 2 failed: DataError: a.svm:3: 'x' is not a number", 1)
+    assert ended.value.code == 3
+    assert "rank 1 of 2 failed" in capsys.readouterr().err
 
 
 def test_on_one_process_it_is_the_estimator_itself(blobs: tuple[Any, Any]) -> None:

@@ -14,7 +14,7 @@ from polymargin.distributed._agreement import agree
 from polymargin.distributed._by_classes import ClassesDealt
 from polymargin.distributed._by_rows import RowsDealt
 from polymargin.distributed._leagues import LeaguesDealt
-from polymargin.distributed._ranks import Ranks, mpi
+from polymargin.distributed._ranks import Ranks, world
 from polymargin.distributed._rounds import Deal, RoundsRun
 from polymargin.fit import (
     FitTask,
@@ -159,7 +159,7 @@ class LinearSVM(estimators.LinearSVM):
         -------
         self : LinearSVM
         """
-        comm = mpi().COMM_WORLD if self.comm is None else self.comm
+        comm = world() if self.comm is None else self.comm
         with warnings.catch_warnings(record=True) as caught:
             if getattr(comm, "size", 1) == 1:  # what is no communicator is refused there
                 super().fit(X, y, sample_weight)

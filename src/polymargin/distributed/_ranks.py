@@ -23,6 +23,11 @@ def mpi() -> Any:
     return require("mpi4py.MPI", extra="mpi", purpose="distributed estimators")
 
 
+def world() -> Any:
+    """All processes of the job."""
+    return mpi().COMM_WORLD
+
+
 @dataclass(frozen=True)
 class _Failure:
     """What another process has to know of an exception."""
