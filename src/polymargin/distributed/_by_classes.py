@@ -25,13 +25,12 @@ import numpy as np
 
 from polymargin import core
 from polymargin.distributed._certificate import squared_norm
+from polymargin.distributed._local import LocalPart
 from polymargin.distributed._ranks import Ranks
 from polymargin.fit import Problem, duals_of_classes, join_classes
 from polymargin.solvers import Choice, LinearLoop, MeanWeights
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from polymargin.core import Duals, LinearOptions
@@ -58,7 +57,7 @@ def deal_classes(counts: "NDArray[np.int64]", size: int) -> "list[NDArray[np.int
     return [np.array(sorted(part), dtype=np.int64) for part in dealt]
 
 
-class ClassesDealt:
+class ClassesDealt(LocalPart):
     """Some classes with all rows."""
 
     passes = _PASSES
@@ -72,7 +71,7 @@ class ClassesDealt:
         warm: "Duals | None",
     ) -> None:
         assert isinstance(choice.solver, MeanWeights)
-        self._ranks, self._k = ranks, len(problem.classes)
+        self._k = len(problem.classes)
         if ranks.size > self._k:
             raise ValueError(
                 f"solver {choice.solver.name!r} deals classes to processes, and there are "
@@ -88,7 +87,7 @@ class ClassesDealt:
         self._held = len(own)
         place = np.full(self._k, self._held, dtype=np.int32)  # that of all others
         place[own] = np.arange(self._held)
-        self._local = core.LocalDescent(
+        local = core.LocalDescent(
             problem.rows,
             place[problem.labels],
             problem.upper,
@@ -99,34 +98,10 @@ class ClassesDealt:
             self._held,
             has_mean=False,
         )
-        self._weights = self._local.weights
+        super().__init__(ranks, local, self._held)
         self._sum = np.zeros(len(self._weights))  # of the weights of these classes
         self._ahead = np.zeros(len(self._weights))  # v less the mean
         self._momentum = 1.0
-        self._of_duals: NDArray[np.float64] | None = None  # weights in double, after a check
-
-    def load(self) -> None:
-        self._ranks.meet("a warm start", None)
-        self.measure()
-        self._take_weights_of_duals()
-
-    def begin(self, all_rows: bool) -> None:
-        self._take_weights_of_duals()
-        self._local.begin(all_rows)
-
-    def _take_weights_of_duals(self) -> None:
-        """From which rounding errors of many steps have moved the others away."""
-        if self._of_duals is not None:
-            self._weights[:, : self._held] = self._of_duals
-            self._of_duals = None
-
-    def descend(
-        self, part: int, negligible: float, poll: "Callable[[], None]"
-    ) -> tuple[float, float, BaseException | None]:
-        return self._local.descend(part, self.parts, negligible, poll)
-
-    def end(self) -> None:
-        self._local.end()
 
     def change(self) -> None:
         if self._has_mean:

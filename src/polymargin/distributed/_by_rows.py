@@ -18,13 +18,12 @@ from scipy import sparse
 
 from polymargin import core
 from polymargin.distributed._certificate import certify_rows, squared_norm
+from polymargin.distributed._local import LocalPart
 from polymargin.distributed._ranks import Ranks
 from polymargin.fit import Problem, join_duals, restrict_duals
 from polymargin.solvers import Choice, LinearLoop, LocalDescent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from polymargin.core import Duals, LinearOptions
@@ -58,7 +57,7 @@ def count_parts(problem: Problem, size: int) -> int:
     return int(min(max(min(by_work, by_rows), 1), _MOST_PARTS))
 
 
-class RowsDealt:
+class RowsDealt(LocalPart):
     """Some rows with all classes."""
 
     epochs: int | None = None
@@ -72,12 +71,12 @@ class RowsDealt:
         warm: "Duals | None",
     ) -> None:
         assert isinstance(choice.solver, LocalDescent)
-        self._ranks, self._k = ranks, len(problem.classes)
+        self._k = len(problem.classes)
         self.passes, self.parts = choice.solver.passes, count_parts(problem, ranks.size)
         self.visits = len(problem)
         self._rows = deal_rows(len(problem), ranks.size, ranks.rank, options.seed)
         part = problem.part(self._rows)
-        self._local = core.LocalDescent(
+        local = core.LocalDescent(
             part.rows,
             part.labels,
             part.upper,
@@ -86,36 +85,15 @@ class RowsDealt:
             options,
             None if warm is None else restrict_duals(warm, self._rows),
         )
-        self._weights = self._local.weights
+        super().__init__(ranks, local, self._k)
         self._before = np.zeros_like(self._weights)
         self._change = np.empty_like(self._weights)
         self._set_sigma(float(ranks.size))
         self._is_safe = False  # whether it stays there
-        self._of_duals: NDArray[np.float64] | None = None  # weights in double, after a check
-
-    def load(self) -> None:
-        self._ranks.meet("a warm start", None)
-        self.measure()
-        self._take_weights_of_duals()
 
     def begin(self, all_rows: bool) -> None:
-        self._take_weights_of_duals()
-        self._local.begin(all_rows)
+        super().begin(all_rows)
         self._before[:] = self._weights
-
-    def _take_weights_of_duals(self) -> None:
-        """From which rounding errors of many steps have moved the others away."""
-        if self._of_duals is not None:
-            self._weights[:, : self._k] = self._of_duals
-            self._of_duals = None
-
-    def descend(
-        self, part: int, negligible: float, poll: "Callable[[], None]"
-    ) -> tuple[float, float, BaseException | None]:
-        return self._local.descend(part, self.parts, negligible, poll)
-
-    def end(self) -> None:
-        self._local.end()
 
     def change(self) -> float:
         """|V|^2."""
