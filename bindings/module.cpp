@@ -14,6 +14,7 @@ NB_MODULE(POLYMARGIN_MODULE, module) {
     polymargin::python::bind_block(module);
     polymargin::python::bind_duals(module);
     polymargin::python::bind_linear(module);
+    polymargin::python::bind_local(module);
     polymargin::python::bind_stream(module);
     polymargin::python::bind_predict(module);
     polymargin::python::bind_kernel_values(module);

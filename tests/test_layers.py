@@ -22,7 +22,7 @@ LAYERS = (
     ("fit",),
     ("kernel", "storage", "calibration"),
     ("estimators",),
-    ("readers", "streams", "model_selection", "datasets", "metrics"),
+    ("distributed", "readers", "streams", "model_selection", "datasets", "metrics"),
     ("preprocessing",),
     ("files",),
     ("inspect",),

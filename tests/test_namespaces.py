@@ -9,7 +9,10 @@ import pytest
 import polymargin
 from polymargin import KernelSVM, block_solvers, load, save, solvers
 
-OUTER_LOOPS = {"BlockDescent", "Blocks", "SMO", "S2DO", "CrammerSinger", "SecondOrder"}
+OUTER_LOOPS = {
+    "BlockDescent", "Blocks", "SMO", "S2DO", "CrammerSinger", "Leagues", "LocalDescent",
+    "MeanWeights",     "SecondOrder",
+}  # fmt: skip
 OF_BLOCKS = {
     "Newton", "Sort", "Pivot", "Bisection", "FixedPoint", "SMO", "FrankWolfe", "Walrus", "Greedy",
     "GreedyPairs",

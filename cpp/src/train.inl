@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "polymargin/fit/watch.hpp"
 #include "polymargin/linear/block_descent.hpp"
 #include "polymargin/linear/searching_descent.hpp"
 #include "polymargin/linear/stream.hpp"
@@ -24,6 +25,15 @@ LinearOutcome train(const LinearProblem<Rows>& problem, const LinearOptions& opt
         }
     }
     return BlockDescent<Rows, Store>(problem, options, duals, weights, observer).run();
+}
+
+template <class Rows, WeightStore Store>
+std::pair<double, double> descend(LocalDescent<Rows, Store>& local, std::size_t part,
+                                  std::size_t parts, double negligible, const Observer& observer) {
+    Watch watch(observer);
+    const auto met =
+        local.visit(part, parts, negligible, [&](std::size_t at) { return watch.interrupted(at); });
+    return {met.gap, met.visits};
 }
 
 template <class Rows, WeightStore Store, class T>
@@ -79,11 +89,14 @@ void predict_scores(const Rows& rows, const T* coef, std::size_t k, std::ptrdiff
                                const Duals<Rows::value_type>&, PassingCertificate&);       \
     }
 
-#define POLYMARGIN_COMPILE(Rows)                                                          \
-    POLYMARGIN_COMPILE_STORE(Rows, DenseWeights)                                          \
-    POLYMARGIN_COMPILE_STORE(Rows, SparseWeights)                                         \
-    namespace polymargin {                                                                \
-    template void predict_scores(const Rows&, const Rows::value_type*, std::size_t,       \
-                                 std::ptrdiff_t, std::ptrdiff_t, const Rows::value_type*, \
-                                 Rows::value_type*, int);                                 \
+#define POLYMARGIN_COMPILE(Rows)                                                               \
+    POLYMARGIN_COMPILE_STORE(Rows, DenseWeights)                                               \
+    POLYMARGIN_COMPILE_STORE(Rows, SparseWeights)                                              \
+    namespace polymargin {                                                                     \
+    template std::pair<double, double> descend(                                                \
+        LocalDescent<Rows, DenseWeights<Rows::value_type>>&, std::size_t, std::size_t, double, \
+        const Observer&);                                                                      \
+    template void predict_scores(const Rows&, const Rows::value_type*, std::size_t,            \
+                                 std::ptrdiff_t, std::ptrdiff_t, const Rows::value_type*,      \
+                                 Rows::value_type*, int);                                      \
     }

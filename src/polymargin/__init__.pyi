@@ -2,6 +2,7 @@ from polymargin import block_solvers as block_solvers
 from polymargin import calibration as calibration
 from polymargin import core as core
 from polymargin import datasets as datasets
+from polymargin import distributed as distributed
 from polymargin import errors as errors
 from polymargin import estimators as estimators
 from polymargin import files as files
@@ -31,7 +32,16 @@ from polymargin.block_solvers import (
 from polymargin.errors import DataError, ModelFileError
 from polymargin.estimators import KernelSVM, LinearSVM, RegularizationPath, path
 from polymargin.files import load, read_info, resume, save
-from polymargin.solvers import S2DO, BlockDescent, Blocks, CrammerSinger, SecondOrder
+from polymargin.solvers import (
+    S2DO,
+    BlockDescent,
+    Blocks,
+    CrammerSinger,
+    Leagues,
+    LocalDescent,
+    MeanWeights,
+    SecondOrder,
+)
 from polymargin.storage import Checkpoint
 
 __all__ = [
@@ -47,7 +57,10 @@ __all__ = [
     "Greedy",
     "GreedyPairs",
     "KernelSVM",
+    "Leagues",
     "LinearSVM",
+    "LocalDescent",
+    "MeanWeights",
     "ModelFileError",
     "Newton",
     "Pivot",

@@ -7,10 +7,16 @@ from typing import Any
 
 from sklearn.base import _fit_context as fit_context
 from sklearn.pipeline import Pipeline
-from sklearn.utils._param_validation import Interval, InvalidParameterError, StrOptions
+from sklearn.utils._param_validation import (
+    HasMethods,
+    Interval,
+    InvalidParameterError,
+    StrOptions,
+)
 from sklearn.utils.validation import _check_sample_weight as check_weights
 
 __all__ = [
+    "HasMethods",
     "Interval",
     "InvalidParameterError",
     "StrOptions",

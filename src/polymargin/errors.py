@@ -8,7 +8,14 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["DataError", "MissingPackageError", "ModelFileError", "NotSeparableError", "require"]
+__all__ = [
+    "DataError",
+    "MissingPackageError",
+    "ModelFileError",
+    "NotSeparableError",
+    "RankError",
+    "require",
+]
 
 
 class DataError(ValueError):
@@ -84,6 +91,28 @@ class NotSeparableError(ValueError):
     def with_names(self, name: Callable[[int], str]) -> str:
         """The message with other names of rows, made of their numbers."""
         return self.template.format(*map(name, self.rows.tolist()))
+
+
+class RankError(RuntimeError):
+    """Another process of a distributed fit has failed, or the processes do not agree.
+
+    Parameters
+    ----------
+    message : str
+        Which one, and what it says.
+    rank : int
+        The process.
+
+    Examples
+    --------
+    >>> from polymargin.errors import RankError
+    >>> RankError("rank 2 of 4 failed: ValueError: y contains NaN", 2).rank
+    2
+    """
+
+    def __init__(self, message: str, rank: int = 0) -> None:
+        super().__init__(message)
+        self.rank = rank
 
 
 class MissingPackageError(ImportError):

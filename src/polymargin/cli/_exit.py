@@ -13,7 +13,7 @@ from polymargin.cli._option_names import in_options
 from polymargin.cli._output.files import OutputError
 from polymargin.cli._output.terminal import complain
 from polymargin.cli._signals import was_terminated
-from polymargin.errors import DataError, MissingPackageError, ModelFileError
+from polymargin.errors import DataError, MissingPackageError, ModelFileError, RankError
 
 
 def interrupted() -> Exit:
@@ -40,7 +40,7 @@ def explained() -> Iterator[None]:
         _end_without_reader()
     except OutputError as error:
         _end(Exit.OUTPUT, str(error))
-    except (DataError, ModelFileError) as error:
+    except (DataError, ModelFileError, RankError) as error:
         _end(Exit.INPUT, in_options(str(error)))
     except MissingPackageError as error:
         _end(Exit.USAGE, str(error))

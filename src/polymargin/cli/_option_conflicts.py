@@ -45,6 +45,7 @@ def refuse_with_stream(context: typer.Context) -> None:
         "checkpoint": "a stream has no checkpoints",
         "resume_from": "a stream has no checkpoints",
         "duals": "a stream does not store dual variables",
+        "distributed": "a stream is read by one process",
     }
     if context.params["scale"] == "tfidf":
         refuse(context, "scale", "tfidf does not go with --stream: it counts words in all rows")

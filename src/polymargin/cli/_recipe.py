@@ -157,10 +157,12 @@ def take_apart(model: Any) -> "tuple[list[tuple[str, Any]], SVM]":
     return [], model
 
 
-def make_estimator(kernel: KernelOptions, **parameters: Any) -> SVM:
-    """A linear machine without a kernel."""
+def make_estimator(
+    kernel: KernelOptions, linear: type[LinearSVM] = LinearSVM, **parameters: Any
+) -> SVM:
+    """A linear machine without a kernel, of the class given."""
     if kernel.kernel is None:
-        return LinearSVM(solver=kernel.solver, **parameters)
+        return linear(solver=kernel.solver, **parameters)
     return KernelSVM(
         kernel=kernel.kernel,
         gamma=parse_gamma(kernel.gamma),

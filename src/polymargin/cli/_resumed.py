@@ -32,13 +32,13 @@ class Resumed:
     def merge(self, given: "SVM", names: list[str], quiet: bool) -> "SVM":
         """An estimator of the stored parameters, but for those of these names."""
         stored = self.checkpoint.make_estimator()
-        if type(stored) is not type(given):
+        if not isinstance(given, type(stored)):
             raise ModelFileError(f"{self.path} is the checkpoint of a linear machine")
         before, now = stored.get_params(deep=False), given.get_params(deep=False)
         for name in names:
             if now[name] != before[name] and not quiet:
                 note(f"{name}={now[name]} in place of {before[name]} in {self.path}")
-        merged: SVM = stored.set_params(**{name: now[name] for name in names})
+        merged: SVM = given.set_params(**before | {name: now[name] for name in names})
         if find_machine(merged.machine).name != self.checkpoint.machine:
             raise ModelFileError(
                 f"{self.path} is the checkpoint of machine {self.checkpoint.machine}; "

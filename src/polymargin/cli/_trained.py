@@ -43,7 +43,7 @@ def is_interrupted(svm: SVM, fit: Callable[[], Any]) -> bool:
 def deliver(
     trained: Trained, path: Path, *, duals: bool | None, as_json: bool, quiet: bool
 ) -> None:
-    """Write the model, say what it is, and leave with the code for what was reached."""
+    """Write the model and say what it is."""
     make_compact(trained.svm)
     with writing(path):
         save(
@@ -61,6 +61,11 @@ def deliver(
         show_figures(str(path), in_words(summary))
     if trained.was_interrupted:
         warn(f"interrupted: {path} holds what was reached")
+
+
+def leave(trained: Trained) -> None:
+    """With the code for what was reached."""
+    if trained.was_interrupted:
         raise typer.Exit(interrupted())
     if not (trained.is_stream or trained.svm.converged_):
         raise typer.Exit(Exit.NOT_CONVERGED)

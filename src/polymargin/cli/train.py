@@ -1,5 +1,6 @@
 """``polymargin train``."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,7 +19,13 @@ from polymargin.cli._output.files import check_target, is_standard
 from polymargin.cli._parsing import check_finite
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
     from polymargin.cli._recipe import SVM
+    from polymargin.estimators import LinearSVM
+
+    Meeting = AbstractContextManager[bool]
 
 EXAMPLES = """
 [bold]Examples[/]
@@ -86,13 +93,22 @@ def train(
             help="Store the dual variables, which inspect needs. By default where they are small.",
         ),
     ] = None,
+    distributed: Annotated[
+        bool,
+        typer.Option(
+            "--distributed",
+            help="Train by all processes of an MPI job: mpiexec -n 4 polymargin train ...",
+            rich_help_panel=_LONG,
+        ),
+    ] = False,
     json: o.JsonOption = False,
     quiet: o.QuietOption = False,
 ) -> None:
     """Train a model and write it to a file."""
     from polymargin.cli._recipe import check_parameters, make_estimator
     from polymargin.cli._resumed import Resumed
-    from polymargin.cli._trained import deliver
+    from polymargin.cli._trained import deliver, leave
+    from polymargin.estimators import LinearSVM
 
     if is_standard(model):
         raise typer.BadParameter("a model goes to a file, not to standard output")
@@ -103,8 +119,10 @@ def train(
     resumed = None if resume_from is None or streaming.stream else Resumed.read(resume_from)
     if resumed is not None and kernel.kernel is None:
         kernel = replace(kernel, kernel=resumed.kernel)
+    linear, meeting = _by_processes(kernel.kernel) if distributed else (LinearSVM, _alone)
     svm = make_estimator(
         kernel,
+        linear,
         machine=machine,
         C=C,
         stopping=stopping,
@@ -120,22 +138,41 @@ def train(
         from polymargin.cli._stream import train_on_stream
 
         refuse_with_stream(context)
-        trained = train_on_stream(data, svm, reading, features, streaming, quiet=quiet)
     else:
         from polymargin.cli._in_memory import train_in_memory
 
         refuse_without_stream(context)
-        trained = train_in_memory(
-            data,
-            svm,
-            reading,
-            features,
-            checkpoint=checkpoint,
-            checkpoint_every=checkpoint_every,
-            resumed=resumed,
-            quiet=quiet,
-        )
-    deliver(trained, model, duals=duals, as_json=json, quiet=quiet)
+    with meeting() as speaks:
+        if streaming.stream:
+            trained = train_on_stream(data, svm, reading, features, streaming, quiet=quiet)
+        else:
+            trained = train_in_memory(
+                data,
+                svm,
+                reading,
+                features,
+                checkpoint=checkpoint,
+                checkpoint_every=checkpoint_every,
+                resumed=resumed,
+                quiet=quiet,
+            )
+        if speaks:
+            deliver(trained, model, duals=duals, as_json=json, quiet=quiet)
+    leave(trained)
+
+
+def _by_processes(kernel: str | None) -> "tuple[type[LinearSVM], Callable[[], Meeting]]":
+    """The estimator of several processes, and how they work on it."""
+    from polymargin.cli._together import refuse_kernel, together
+    from polymargin.distributed import LinearSVM
+
+    refuse_kernel(kernel)
+    return LinearSVM, together
+
+
+def _alone() -> "Meeting":
+    """One process, which speaks."""
+    return nullcontext(True)
 
 
 _PARAMETERS = {

@@ -142,6 +142,46 @@ def train_linear(
     `keeper.is_due()` after a check, a copy of the dual variables goes to `keeper.keep`. The
     norms are those of `rows.squared_norms()`."""
 
+class LocalDescent:
+    """Block descent on the rows of one of several holders, each with all weights."""
+
+    # U, a view of the solver's own (d + 1, padded k) matrix: it becomes W + sigma V, V being what
+    # the rows have changed since it was W. The bias is in the last row, if there is one.
+    weights: Floats
+    def __new__(
+        cls,
+        rows: Rows,
+        labels: NDArray[np.int32],
+        upper: NDArray[np.float64],
+        n_classes: int,
+        machine: str,
+        options: LinearOptions,
+        warm: Duals | None = None,
+        held: int = 0,  # of the classes how many count in a check, the first ones; 0: all
+        has_mean: bool = True,  # False: a zero-sum machine takes the mean over classes as fixed
+    ) -> LocalDescent: ...
+    def set_sigma(self, sigma: float) -> None:
+        """At least 1, where it is at first."""
+
+    def begin(self, all: bool) -> None:
+        """A pass over all rows, or over those that the last one left active; then its parts in
+        order, then `end`."""
+
+    def descend(
+        self, part: int, parts: int, negligible: float, poll: Callable[[], None] | None = None
+    ) -> tuple[float, float, BaseException | None]:
+        """The gap of the rows as it was met, visits, and what `poll` or a signal raised, which
+        ends it. Blocks of a negligible gap stay as they are."""
+
+    def end(self) -> None: ...
+    def check(self) -> tuple[float, float, float, NDArray[np.float64]]:
+        """Losses at U, which is centred where the machine is zero-sum, sum of the margins of the
+        dual variables, largest KKT violation, and W = sum_i a_i x_i^T of these rows, flat; of
+        the classes that count."""
+
+    def duals(self) -> Duals:
+        """A copy."""
+
 class LinearStream:
     """Weights of a stream: each example is visited once and forgotten."""
 

@@ -24,6 +24,7 @@ from polymargin.fit import (
     Problem,
     ProblemKeeper,
     RandomSource,
+    Run,
     StreamEngine,
     as_rows,
     check_finite,
@@ -37,7 +38,7 @@ from polymargin.fit import (
     take_rows,
     warn_not_converged,
 )
-from polymargin.solvers import LINEAR_SOLVERS, BlockDescent, Choice, SecondOrder, choose
+from polymargin.solvers import LINEAR_SOLVERS, Choice, LinearLoop, choose
 from polymargin.storage import Checkpoint
 
 if TYPE_CHECKING:
@@ -207,7 +208,7 @@ class LinearSVM(BaseSVM):
         tol: float = 1e-3,
         max_iter: int = 1000,
         stopping: str = "gap",
-        solver: str | BlockDescent | SecondOrder = "auto",
+        solver: str | LinearLoop = "auto",
         block_solver: str | BlockSolver = "auto",
         weights: str = "auto",
         class_weight: dict[Any, float] | str | None = None,
@@ -259,7 +260,7 @@ class LinearSVM(BaseSVM):
         """
         with unchanged_on_failure(self) as attempt:
             # What does not fit is refused before any work.
-            choice: Choice[BlockDescent | SecondOrder] = choose(self)
+            choice = self._choose()
             options = make_options(self, choice)
             machine = choice.machine
             X, y = check_X(self, X, y)
@@ -271,9 +272,7 @@ class LinearSVM(BaseSVM):
             writer = self._open_writer(X, y, problem, past)
             keeper = None if writer is None else ProblemKeeper(writer, problem, machine, past)
             task = FitTask(self, X, y, sample_weight)
-            result, stopped = solve_linear(
-                problem, choice, options, warm, task, int(self.verbose), keeper
-            )
+            result, stopped = self._solve(problem, choice, options, warm, task, keeper)
             self._store(result, problem, machine, past)
             attempt.reached()
             if writer is not None:
@@ -287,10 +286,41 @@ class LinearSVM(BaseSVM):
                 warn_not_converged(result, self, problem, choice)
         return self
 
+    def _choose(self) -> Choice[LinearLoop]:
+        """What the parameters mean."""
+        return choose(self)
+
+    def _solve(
+        self,
+        problem: Problem,
+        choice: Choice[LinearLoop],
+        options: "LinearOptions",
+        warm: "Duals | None",
+        task: FitTask,
+        keeper: ProblemKeeper | None = None,
+        title: str | None = None,
+    ) -> tuple[LinearOutcome, bool]:
+        """What a fit to these rows reached, and whether a callback stopped it."""
+        return solve_linear(
+            problem,
+            choice,
+            options,
+            warm,
+            task,
+            int(self.verbose),
+            keeper,
+            title,
+            self._find_run(choice),
+        )
+
+    def _find_run(self, choice: Choice[LinearLoop]) -> Run | None:
+        """What runs such a fit; None for this process alone."""
+        return None
+
     def _fit_part(
         self,
         problem: Problem,
-        choice: Choice[BlockDescent | SecondOrder],
+        choice: Choice[LinearLoop],
         options: "LinearOptions",
         rows: "NDArray[np.int64]",
         others: "NDArray[np.int64]",
@@ -299,8 +329,7 @@ class LinearSVM(BaseSVM):
     ) -> "tuple[NDArray[Any], bool]":
         """Scores of the others by a fit to these rows alone, and whether it converged."""
         task = FitTask(None, None, None, None)
-        part, verbose = problem.part(rows), int(self.verbose)
-        result, _ = solve_linear(part, choice, options, warm, task, verbose, title=title)
+        result, _ = self._solve(problem.part(rows), choice, options, warm, task, title=title)
         if result.exception is not None:
             raise result.exception
         score = score_with(result.coef, result.intercept, problem.X, options.n_threads)

@@ -87,7 +87,8 @@ def save(
         raise ValueError(f"data_hash must be text or None, got {data_hash!r:.60}")
     steps = model.steps if isinstance(model, Pipeline) else [("", model)]
     estimator = steps[-1][1]
-    if type(estimator) not in ESTIMATORS.values():
+    # One of several processes is an estimator of the same name, and a kind of the one stored.
+    if not isinstance(estimator, ESTIMATORS.get(type(estimator).__name__, ())):
         raise ValueError(
             f"a model is a LinearSVM, a KernelSVM or a pipeline that ends in one, not "
             f"{type(estimator).__name__}"

@@ -139,7 +139,8 @@ class StoredFit:
         estimator : LinearSVM or KernelSVM
             The same object.
         """
-        if type(estimator) is not ESTIMATORS[self.estimator]:
+        is_alike = type(estimator).__name__ == self.estimator  # if of several processes, too
+        if not (is_alike and issubclass(type(estimator), ESTIMATORS[self.estimator])):
             raise ValueError(
                 f"the checkpoint is of a {self.estimator}; it cannot go on in a "
                 f"{type(estimator).__name__}"

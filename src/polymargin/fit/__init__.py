@@ -1,11 +1,11 @@
 """From what the user passes to a result of the core."""
 
 from polymargin.fit._callbacks import CallbackSupportMixin, FitTask
-from polymargin.fit._descent import LinearOutcome
+from polymargin.fit._descent import LinearOutcome, with_options
 from polymargin.fit._handover import Handover
 from polymargin.fit._hard_margin import HardMargin, Stage
 from polymargin.fit._interrupts import Interrupts, held_interrupts
-from polymargin.fit._linear import Monitor, make_options, solve_linear
+from polymargin.fit._linear import Monitor, Run, make_options, solve_linear
 from polymargin.fit._outcome import Outcome, warn_not_converged
 from polymargin.fit._past import Past
 from polymargin.fit._problem import Problem, join_problems, make_problem
@@ -17,7 +17,12 @@ from polymargin.fit._state import (
     DualState,
     Keeper,
     ProblemKeeper,
+    as_csr,
+    duals_of_classes,
     find_start,
+    from_csr,
+    join_classes,
+    join_duals,
     restrict_duals,
     scale_duals,
 )
@@ -54,9 +59,11 @@ __all__ = [
     "Problem",
     "ProblemKeeper",
     "RandomSource",
+    "Run",
     "Stage",
     "StreamEngine",
     "apply_class_weight",
+    "as_csr",
     "as_rows",
     "check_X",
     "check_features",
@@ -71,8 +78,12 @@ __all__ = [
     "check_stream",
     "check_symmetric",
     "draw_seed",
+    "duals_of_classes",
     "find_start",
+    "from_csr",
     "held_interrupts",
+    "join_classes",
+    "join_duals",
     "join_problems",
     "make_options",
     "make_problem",
@@ -83,4 +94,5 @@ __all__ = [
     "solve_linear",
     "take_rows",
     "warn_not_converged",
+    "with_options",
 ]

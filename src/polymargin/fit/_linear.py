@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from scipy import sparse
@@ -21,7 +21,7 @@ from polymargin.fit._scores import by_feature, sparse_scores
 from polymargin.fit._second_order import SecondOrderSteps, alternate
 from polymargin.fit._state import ProblemKeeper
 from polymargin.fit._weights import total_memory
-from polymargin.solvers import BlockDescent, Choice, SecondOrder
+from polymargin.solvers import Choice, LinearLoop, SecondOrder
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _AT_ONCE = 1 << 22  # entries of rows or of scores
 
 
-def make_options(estimator: Any, choice: Choice[BlockDescent | SecondOrder]) -> "LinearOptions":
+def make_options(estimator: Any, choice: Choice[LinearLoop]) -> "LinearOptions":
     """The parameters of `estimator`, whose solvers are chosen, as the core reads them."""
     options = core.LinearOptions()
     options.fit_intercept = bool(estimator.fit_intercept)
@@ -61,25 +61,47 @@ class Monitor:
         return self.stopped
 
 
+class Run(Protocol):
+    """Fits a machine at finite C."""
+
+    def __call__(
+        self,
+        problem: Problem,
+        choice: Choice[LinearLoop],
+        options: "LinearOptions",
+        warm: "Duals | None",
+        task: FitTask,
+        verbose: int,
+        keeper: ProblemKeeper | None,
+        title: str,
+    ) -> tuple[LinearOutcome, bool]: ...
+
+
 def solve_linear(
     problem: Problem,
-    choice: Choice[BlockDescent | SecondOrder],
+    choice: Choice[LinearLoop],
     options: "LinearOptions",
     warm: "Duals | None",
     task: FitTask,
     verbose: int,
     keeper: ProblemKeeper | None = None,
     title: str | None = None,
+    run: Run | None = None,
 ) -> tuple[LinearOutcome, bool]:
-    """Run descent, second-order steps or both; the result, and whether a callback stopped it."""
+    """The result of a fit by `run`, and whether a callback stopped it.
+
+    By default that is descent, second-order steps or both; at infinite C it is called for a row of
+    finite ones.
+    """
     title = title or choice.machine.title
+    run = run or _run
     if not problem.is_hard_margin:
-        return _solve(problem, choice, options, warm, task, verbose, keeper, title)
+        return run(problem, choice, options, warm, task, verbose, keeper, title)
 
     def solve(stage: Stage) -> tuple[LinearOutcome, bool]:
         changed = with_options(options, tol=stage.tol)
         name = f"{title}, C = {stage.C:.2g}"
-        outcome, stopped = _solve(
+        outcome, stopped = run(
             stage.problem, choice, changed, stage.warm, task, verbose, stage.keeper, name
         )
         # The bounds are on the weights of the dual variables, and a fit may end with others.
@@ -115,9 +137,9 @@ def _scores(problem: Problem, reached: LinearOutcome) -> "Iterator[tuple[slice, 
         yield part, sparse_scores(problem.X[part].astype(np.float64), weights, reached.intercept)
 
 
-def _solve(
+def _run(
     problem: Problem,
-    choice: Choice[BlockDescent | SecondOrder],
+    choice: Choice[LinearLoop],
     options: "LinearOptions",
     warm: "Duals | None",
     task: FitTask,

@@ -34,7 +34,9 @@ class Outcome(Protocol):
 def warn_not_converged(
     result: Outcome, estimator: Any, problem: "Problem", choice: "Choice[Any]"
 ) -> None:
-    """Say how far the fit came and what to change."""
+    """Say how far the fit came and what to change; nothing where a number of passes was wanted."""
+    if getattr(choice.solver, "epochs", None) is not None:
+        return
     if estimator.stopping == "gap" and not np.isnan(result.dual_gap):
         reached = f"a relative duality gap of {result.dual_gap:.3g}"
     else:

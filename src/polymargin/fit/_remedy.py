@@ -19,7 +19,7 @@ from polymargin.second_order import (
     count_rows,
     to_array,
 )
-from polymargin.solvers import Automatic, AutomaticBlocks, SecondOrder
+from polymargin.solvers import Automatic, AutomaticBlocks, DealtClasses, LocalDescent, SecondOrder
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -128,8 +128,9 @@ def _second_order(
     if n * k > MOST_VARIABLES or (is_linear and not has_room(problem)):
         return None
     if not isinstance(solver, Automatic | AutomaticBlocks | SecondOrder):
+        alone = "on one process " if isinstance(solver, DealtClasses | LocalDescent) else ""
         without = f"solver={solver.name!r}"
-        return f"solver='auto' would go on with second-order steps; {without} has none."
+        return f"solver='auto' {alone}would go on with second-order steps; {without} has none."
     if estimator.stopping != "gap":
         return "stopping='gap' would go on with second-order steps; stopping='kkt' has none."
     if not is_linear and 8 * n * n > estimator.cache_size * 2**20:

@@ -70,13 +70,43 @@ class DualState:
 
 def restrict_duals(duals: "Duals", rows: "NDArray[np.int64]") -> "Duals":
     """Those of some rows alone, in the order given."""
+    return from_csr(as_csr(duals)[rows])
+
+
+def join_duals(parts: "list[Duals]", rows: "list[NDArray[np.int64]]") -> "Duals":
+    """Those of all rows, from parts that are each of these rows."""
+    whole = sparse.vstack([as_csr(part) for part in parts], format="csr")
+    return from_csr(whole[np.argsort(np.concatenate(rows))])
+
+
+def duals_of_classes(duals: "Duals", classes: "NDArray[np.int64]", width: int) -> "Duals":
+    """Those of some classes in this order, then zeros for all others up to `width`."""
+    chosen = sparse.csr_array(as_csr(duals)[:, classes])
+    chosen.resize((chosen.shape[0], width))
+    return from_csr(chosen)
+
+
+def join_classes(parts: "list[Duals]", classes: "list[NDArray[np.int64]]", k: int) -> "Duals":
+    """Those of all `k` classes, from parts whose first columns are of these classes."""
+    columns = [as_csr(part)[:, : len(own)] for part, own in zip(parts, classes, strict=True)]
+    whole = sparse.hstack(columns, format="csr")
+    whole = sparse.csr_array(whole[:, np.argsort(np.concatenate(classes))])
+    return from_csr(whole)
+
+
+def as_csr(duals: "Duals") -> sparse.csr_array:
+    """The variables that are not zero, by rows."""
     k, indptr, classes, values = duals.__getstate__()
-    chosen = sparse.csr_array((values, classes, indptr), shape=(len(indptr) - 1, k))[rows]
-    part = core.Duals.__new__(core.Duals)
-    part.__setstate__(
-        (k, chosen.indptr.astype(np.int64), chosen.indices.astype(np.int32), chosen.data)
-    )
-    return part
+    return sparse.csr_array((values, classes, indptr), shape=(len(indptr) - 1, k))
+
+
+def from_csr(matrix: sparse.csr_array) -> "Duals":
+    """What `as_csr` has made of dual variables; indices may have any order."""
+    matrix.sort_indices()
+    duals = core.Duals.__new__(core.Duals)
+    indptr, classes = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)
+    duals.__setstate__((matrix.shape[1], indptr, classes, matrix.data))
+    return duals
 
 
 def scale_duals(duals: "Duals", factor: float) -> "Duals":

@@ -14,7 +14,7 @@ from polymargin._machines import find_machine
 from polymargin.fit._linear import make_options
 from polymargin.fit._problem import Problem, make_problem
 from polymargin.fit._validation import check_X
-from polymargin.solvers import BlockDescent, Chooser, SecondOrder, choose
+from polymargin.solvers import Chooser, LinearLoop, choose
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from polymargin.core import Duals, LinearStream, Rows, StreamCertificate
 
 
-class StreamModel(Chooser[BlockDescent | SecondOrder], Protocol):
+class StreamModel(Chooser[LinearLoop], Protocol):
     """A linear machine whose weights a stream changes."""
 
     class_weight: Any

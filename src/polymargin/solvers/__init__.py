@@ -10,7 +10,19 @@ from polymargin.solvers._kernel import AutomaticBlocks as AutomaticBlocks
 from polymargin.solvers._kernel import Decomposition as Decomposition
 from polymargin.solvers._linear import LINEAR_SOLVERS as LINEAR_SOLVERS
 from polymargin.solvers._linear import Automatic as Automatic
-from polymargin.solvers._linear import BlockDescent
+from polymargin.solvers._linear import BlockDescent, Leagues, LocalDescent, MeanWeights
+from polymargin.solvers._linear import DealtClasses as DealtClasses
+from polymargin.solvers._linear import LinearLoop as LinearLoop
 from polymargin.solvers._second_order import SecondOrder
 
-__all__ = ["S2DO", "SMO", "BlockDescent", "Blocks", "CrammerSinger", "SecondOrder"]
+__all__ = [
+    "S2DO",
+    "SMO",
+    "BlockDescent",
+    "Blocks",
+    "CrammerSinger",
+    "Leagues",
+    "LocalDescent",
+    "MeanWeights",
+    "SecondOrder",
+]

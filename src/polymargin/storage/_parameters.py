@@ -29,7 +29,12 @@ _OPTIONS = {name: cls for cls, name in _NAMES.items()}
 _DTYPES = {name: getattr(np, name) for name in ("float32", "float64", "int32", "int64")}
 
 
-_OF_THIS_PLACE = ("checkpoint", "device")  # of no use to who reads the file elsewhere
+_OF_THIS_PLACE = (
+    "checkpoint",
+    "device",
+    "comm",
+    "gather",
+)  # of no use to who reads the file elsewhere
 
 
 def encode_parameters(kind: str, values: Mapping[str, Any]) -> dict[str, Any]:

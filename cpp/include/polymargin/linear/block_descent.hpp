@@ -26,14 +26,13 @@
 #include "polymargin/fit/stall.hpp"
 #include "polymargin/fit/watch.hpp"
 #include "polymargin/linear/acceleration.hpp"
-#include "polymargin/linear/active_set.hpp"
+#include "polymargin/linear/active_sweep.hpp"
 #include "polymargin/linear/best_weights.hpp"
 #include "polymargin/linear/certificate.hpp"
 #include "polymargin/linear/drift.hpp"
 #include "polymargin/linear/look.hpp"
 #include "polymargin/linear/outcome.hpp"
 #include "polymargin/linear/problem.hpp"
-#include "polymargin/linear/sweep.hpp"
 
 namespace polymargin {
 
@@ -51,8 +50,7 @@ public:
           weights_(weights),
           watch_(observer),
           norms_(working_norms(problem)),
-          examples_(problem.size(), options.seed),
-          sweep_(problem, norms_, duals, weights, options),
+          examples_(problem, norms_, duals, weights, options),
           acceleration_(problem, options, norms_),
           best_(problem, options.threads),
           has_lists_(options.class_lists && !duals.flat() && !problem.machine.zero_sum),
@@ -110,32 +108,15 @@ private:
 
     // Visits the active examples once, in random order; returns their gap as it was met.
     double sweep(bool listed = false) {
-        if (problem_.machine.zero_sum && !duals_.flat()) weights_.centre();
         const double left = std::ceil(budget_ - visits_);
-        const auto visits = std::min(examples_.size(), static_cast<std::size_t>(left));
         // A block whose own gap is a small part of its share of the tolerance can wait.
         const double share = goal_.tol * primal_ / n_;
-        const typename Sweep<Rows, Store>::Plan plan{
-            .listed = listed,
-            .threshold = threshold_,
-            .near = std::isinf(threshold_) ? T(0) : threshold_ / 2,
-            .negligible = options_.shrinking && goal_.by_gap() ? 0.1 * share : 0};
-        examples_.shuffle();
-        examples_.begin_choice();
-        double gap = 0, weight = 0;
-        sweep_.run(examples_.active().first(visits), plan, [&](std::size_t at, const State& state) {
-            gap += state.gap;
-            weight += problem_.upper[examples_[at]];
-            if (!(options_.shrinking && state.stable)) examples_.keep(at);
-            return watch_.interrupted(at);
-        });
-        const bool whole = visits == examples_.size();
-        visits_ += static_cast<double>(visits);
+        const auto met = examples_.run(static_cast<std::size_t>(left), listed,
+                                       options_.shrinking && goal_.by_gap() ? 0.1 * share : 0,
+                                       [&](std::size_t at) { return watch_.interrupted(at); });
+        visits_ += static_cast<double>(met.visits);
         note_pass();
-        if (listed) return gap;
-        if (whole) examples_.end_choice();
-        threshold_ = T(0.5 * gap / weight);
-        return gap;
+        return met.gap;
     }
 
     // Cheap sweeps over the listed classes; returns what is known of the gap then.
@@ -150,7 +131,7 @@ private:
 
     void accelerate(double gap) {
         visits_ += acceleration_.after_sweep(
-            sweep_.visitor(), examples_.active(), duals_, weights_,
+            examples_.visitor(), examples_.active(), duals_, weights_,
             {visits_ / n_, gap, goal_.tol * primal_}, budget_ - visits_,
             [&] { best_.remember(weights_); }, [&] { return watch_.interrupted(); });
     }
@@ -158,14 +139,8 @@ private:
     // Looks at every example without moving it: true gap, objectives, the next active set.
     void check() {
         forget_drift();
-        const Look look = look_at_all(sweep_, examples_, threshold_, options_.threads,
-                                      [&](std::size_t at) { return watch_.interrupted(at); });
+        const Look look = examples_.look([&](std::size_t at) { return watch_.interrupted(at); });
         if (watch_.stopped()) return;  // what was seen is not the whole
-        examples_.begin_choice();
-        for (std::size_t at = 0; at < look.stable.size(); ++at) {
-            if (!(options_.shrinking && look.stable[at])) examples_.keep(at);
-        }
-        examples_.end_choice();
         last_gap_ = look.gap;
         violation_ = look.violation;
         sweeps_ = 0;
@@ -242,8 +217,7 @@ private:
     Store& weights_;
     Watch watch_;
     std::vector<T> norms_;
-    ActiveSet examples_;
-    Sweep<Rows, Store> sweep_;
+    ActiveSweep<Rows, Store> examples_;
     Acceleration<Rows, Store> acceleration_;
     BestWeights<Rows, Store> best_;
     bool has_lists_;
@@ -254,7 +228,6 @@ private:
     double checked_ = 0, tried_ = 0, recorded_ = -1;
     double next_pass_ = 1;
     double accept_ = 1.05;  // fraction of the tolerance the sweeps aim for
-    T threshold_ = std::numeric_limits<T>::infinity();
     double primal_ = 0, last_gap_ = infinity, violation_ = 0;
     int sweeps_ = 0;         // since the last check
     Stall stall_{10, 0.01};  // checks, and what counts as a fall of the gap

@@ -134,6 +134,9 @@ public:
         sums_.add(sum_examples(part, duals, weights, 0, part.size()));
     }
 
+    const CertificateSums& sums() const { return sums_; }
+    const DenseWeights<double>& W() const { return W_; }
+
     Certificate at(const WeightStore auto& weights) const {
         return sums_.certificate(weights.squared_norm(false), W_.squared_norm(false));
     }

@@ -36,9 +36,10 @@ public:
         double negligible;  // a block with a smaller gap is not solved
     };
 
+    // The weights take `reach` times what a visit changes: U += reach x delta^T.
     Sweep(const LinearProblem<Rows>& problem, std::span<const T> norms, Duals<T>& duals,
-          Store& weights, const LinearOptions& options)
-        : problem_(problem), norms_(norms), duals_(duals), weights_(weights) {
+          Store& weights, const LinearOptions& options, T reach = 1)
+        : problem_(problem), norms_(norms), duals_(duals), weights_(weights), reach_(reach) {
         for (int t = 0; t < options.threads; ++t) {
             workers_.push_back(Worker{{problem, norms, duals, weights},
                                       {problem, norms, duals, weights},
@@ -46,6 +47,8 @@ public:
         }
         if (options.threads > 1) choose_round(options.shared_from);
     }
+
+    void set_reach(T reach) { reach_ = reach; }
 
     Visitor<Rows, Store>& visitor(int thread = 0) { return workers_[thread].visitor; }
 
@@ -130,6 +133,12 @@ private:
     }
 
     State visit(Worker& worker, std::size_t i, const Plan& plan, Update<Rows>& update) {
+        const State state = improve(worker, i, plan, update);
+        if (reach_ != 1) update.scale(reach_);
+        return state;
+    }
+
+    State improve(Worker& worker, std::size_t i, const Plan& plan, Update<Rows>& update) {
         auto& [visitor, listed, solver] = worker;
         update.kind = Update<Rows>::Kind::none;
         if (plan.listed && listed.pays(i)) {
@@ -196,6 +205,7 @@ private:
     std::span<const T> norms_;
     Duals<T>& duals_;
     Store& weights_;
+    T reach_;
     std::vector<Worker> workers_;
     std::size_t threads_ = 1, round_ = 1;
 };

@@ -3,8 +3,11 @@
 // compiles them for another store.
 #pragma once
 
+#include <utility>
+
 #include "polymargin/duals.hpp"
 #include "polymargin/linear/certificate.hpp"
+#include "polymargin/linear/local_descent.hpp"
 #include "polymargin/linear/outcome.hpp"
 #include "polymargin/linear/problem.hpp"
 #include "polymargin/linear/weights/dense.hpp"
@@ -17,6 +20,11 @@ namespace polymargin {
 template <class Rows, WeightStore Store, class T = typename Rows::value_type>
 LinearOutcome train(const LinearProblem<Rows>& problem, const LinearOptions& options,
                     Duals<T>& duals, Store& weights, const Observer& observer);
+
+// A part of a sweep over the examples of one holder, which leaves W + sigma V in the weights.
+template <class Rows, WeightStore Store>
+std::pair<double, double> descend(LocalDescent<Rows, Store>& local, std::size_t part,
+                                  std::size_t parts, double negligible, const Observer& observer);
 
 // Visits the examples of a stream once; returns how many, fewer than all after an interrupt. Their
 // dual variables, where they are kept, are those of the last pass and then of this one.

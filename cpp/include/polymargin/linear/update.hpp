@@ -22,6 +22,15 @@ struct Update {
     std::vector<Change<T>> few;  // by class
     std::vector<T> delta;        // all lanes, padded
 
+    void scale(T factor) {
+        if (kind == Kind::few) {
+            for (Change<T>& change : few) change.delta *= factor;
+        }
+        if (kind == Kind::dense) {
+            for (T& change : delta) change *= factor;
+        }
+    }
+
     template <class Store>
     void apply(Store& weights, typename Store::Slice slice) const {
         if (kind == Kind::few) weights.add(row, std::span<const Change<T>>(few), slice);

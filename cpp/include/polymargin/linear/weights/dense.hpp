@@ -102,6 +102,16 @@ public:
         return other;
     }
 
+    // Of some classes, which are lanes first <= c < last here.
+    DenseWeights part(const Lanes& lanes) const {
+        DenseWeights other(features_ - bias_, lanes, bias_);
+        const auto first = static_cast<std::size_t>(lanes_.lane_of(lanes.class_of(0)));
+        for (std::size_t j = 0; j < features_; ++j) {
+            std::copy_n(feature(j) + first, other.classes_, other.feature(j));
+        }
+        return other;
+    }
+
     const Lanes& lanes() const { return lanes_; }
     Scratch scratch() const { return {}; }
 

@@ -1,0 +1,123 @@
+// Sweeps over the examples that are active. One whose variables all sit at their bounds, with
+// gradients well beyond the mean gap, leaves the active set until all are looked at again.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <span>
+
+#include "polymargin/linear/active_set.hpp"
+#include "polymargin/linear/look.hpp"
+#include "polymargin/linear/sweep.hpp"
+
+namespace polymargin {
+
+template <class Rows, WeightStore Store>
+class ActiveSweep {
+public:
+    using T = typename Rows::value_type;
+
+    // `reach` is that of Sweep.
+    ActiveSweep(const LinearProblem<Rows>& problem, std::span<const T> norms, Duals<T>& duals,
+                Store& weights, const LinearOptions& options, T reach = 1)
+        : problem_(problem),
+          duals_(duals),
+          weights_(weights),
+          options_(options),
+          examples_(problem.size(), options.seed),
+          sweep_(problem, norms, duals, weights, options, reach) {}
+
+    std::size_t size() const { return examples_.size(); }
+    std::span<const std::uint32_t> active() const { return examples_.active(); }
+    Visitor<Rows, Store>& visitor() { return sweep_.visitor(); }
+
+    struct Met {
+        double gap;          // of the examples as they were met
+        std::size_t visits;  // planned; an interrupt comes in between
+    };
+
+    // Visits the active examples once, at most so many, in random order. A block whose own gap is
+    // not above `negligible` is left as it is.
+    template <class Interrupted>
+    Met run(std::size_t most, bool listed, double negligible, Interrupted&& interrupted) {
+        begin();
+        const std::size_t visits = std::min(size(), most);
+        const double gap = visit(0, visits, listed, negligible, interrupted);
+        end(visits == size(), listed);
+        return {gap, visits};
+    }
+
+    // The same in parts: begin(), visits to the active examples in the order that has been drawn,
+    // from first to last, and end().
+    void begin() {
+        if (problem_.machine.zero_sum && !duals_.flat()) weights_.centre();
+        examples_.shuffle();
+        examples_.begin_choice();
+        gap_ = weight_ = 0;
+    }
+    template <class Interrupted>
+    double visit(std::size_t first, std::size_t last, bool listed, double negligible,
+                 Interrupted&& interrupted) {
+        const typename Sweep<Rows, Store>::Plan plan{.listed = listed,
+                                                     .threshold = threshold_,
+                                                     .near = std::isinf(threshold_)
+                                                                 ? T(0)
+                                                                 : threshold_ / 2,
+                                                     .negligible = negligible};
+        double gap = 0;
+        sweep_.run(examples_.active().subspan(first, last - first), plan,
+                   [&](std::size_t place, const State& state) {
+                       const std::size_t at = first + place;
+                       gap += state.gap;
+                       weight_ += problem_.upper[examples_[at]];
+                       if (!(options_.shrinking && state.stable)) examples_.keep(at);
+                       return interrupted(at);
+                   });
+        gap_ += gap;
+        return gap;
+    }
+    void end(bool whole, bool listed) {
+        if (listed) return;
+        if (whole) examples_.end_choice();
+        threshold_ = T(0.5 * gap_ / weight_);
+    }
+
+    // That of Sweep from now on.
+    void set_reach(T reach) { sweep_.set_reach(reach); }
+
+    // Looks at every example without moving it, and chooses the active ones anew unless that was
+    // interrupted.
+    template <class Interrupted>
+    Look look(Interrupted&& interrupted) {
+        bool stopped = false;
+        Look look = look_at_all(sweep_, examples_, threshold_, options_.threads,
+                                [&](std::size_t at) { return stopped = interrupted(at); });
+        if (stopped) return look;
+        examples_.begin_choice();
+        for (std::size_t at = 0; at < look.stable.size(); ++at) {
+            if (!(options_.shrinking && look.stable[at])) examples_.keep(at);
+        }
+        examples_.end_choice();
+        return look;
+    }
+
+    // All examples become active.
+    void take_back() {
+        examples_.begin_choice();
+        for (std::size_t at = 0; at < examples_.all().size(); ++at) examples_.keep(at);
+        examples_.end_choice();
+    }
+
+private:
+    const LinearProblem<Rows>& problem_;
+    Duals<T>& duals_;
+    Store& weights_;
+    const LinearOptions& options_;
+    ActiveSet examples_;
+    Sweep<Rows, Store> sweep_;
+    T threshold_ = std::numeric_limits<T>::infinity();
+    double gap_ = 0, weight_ = 0;  // of the examples that a sweep has met
+};
+
+}  // namespace polymargin

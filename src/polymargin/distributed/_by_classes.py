@@ -1,0 +1,155 @@
+"""Classes dealt to processes that have all rows.
+
+Where every hinge looks at one class and they are joined by a sum, the dual problem falls apart into
+one for each class, but for the mean weights of zero-sum machines. With U of the dual variables,
+k classes and |U - mean|^2 = |U|^2 - k |mean|^2,
+
+    D(beta) = max_v  sum_ic t_c beta_ic - 1/2 sum_c |u_c|^2 + k v^T mean - k/2 |v|^2,
+
+and v = mean is where this maximum is. So each process ascends on the variables of its classes with
+v fixed, as one process does with all, and then v follows the mean: a vector of d numbers is all
+that travels. Alber, Zimmert, Dogan & Kloft (2017), algorithms 1 and 2; the step in beta_ic is
+(1 + (u_c - v)^T x_i) / |x_i|^2.
+
+What all classes have in common moves by no more than v lets it, so that v = mean crawls where C and
+the number of rows are large. v runs ahead of the mean instead, by Nesterov's momentum, which starts
+anew where it points the wrong way (O'Donoghue & Candes 2015).
+
+Rows of classes that are held elsewhere have a class in common here, whose weights nobody looks at.
+"""
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from polymargin import core
+from polymargin.distributed._certificate import squared_norm
+from polymargin.distributed._local import LocalPart
+from polymargin.distributed._ranks import Ranks
+from polymargin.fit import Problem, duals_of_classes, join_classes
+from polymargin.solvers import Choice, LinearLoop, MeanWeights
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from polymargin.core import Duals, LinearOptions
+
+_PASSES = 5  # before all rows are looked at again
+
+
+def deal_classes(counts: "NDArray[np.int64]", size: int) -> "list[NDArray[np.int64]]":
+    """The classes of each of `size` processes: as many, and with as many rows, as can be.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from polymargin.distributed._by_classes import deal_classes
+    >>> [part.tolist() for part in deal_classes(np.array([5, 1, 9, 4, 7]), 2)]
+    [[2, 3], [0, 1, 4]]
+    """
+    dealt: list[list[int]] = [[] for _ in range(size)]
+    rows = [0] * size
+    for c in np.argsort(-counts, kind="stable").tolist():
+        to = min(range(size), key=lambda rank: (len(dealt[rank]), rows[rank]))
+        dealt[to].append(c)
+        rows[to] += int(counts[c])
+    return [np.array(sorted(part), dtype=np.int64) for part in dealt]
+
+
+class ClassesDealt(LocalPart):
+    """Some classes with all rows."""
+
+    passes = _PASSES
+
+    def __init__(
+        self,
+        ranks: Ranks,
+        problem: Problem,
+        choice: Choice[LinearLoop],
+        options: "LinearOptions",
+        warm: "Duals | None",
+    ) -> None:
+        assert isinstance(choice.solver, MeanWeights)
+        self._k = len(problem.classes)
+        if ranks.size > self._k:
+            raise ValueError(
+                f"solver {choice.solver.name!r} deals classes to processes, and there are "
+                f"{self._k} classes for {ranks.size} of them: take 'auto' or 'local-descent'"
+            )
+        self.parts = choice.solver.n_parts if choice.machine.zero_sum else 1
+        self.epochs = choice.solver.epochs
+        self.visits = len(problem) * ranks.size
+        self._has_mean = choice.machine.zero_sum
+        counts = np.bincount(problem.labels, minlength=self._k)
+        self._dealt = deal_classes(counts, ranks.size)
+        own = self._dealt[ranks.rank]
+        self._held = len(own)
+        place = np.full(self._k, self._held, dtype=np.int32)  # that of all others
+        place[own] = np.arange(self._held)
+        local = core.LocalDescent(
+            problem.rows,
+            place[problem.labels],
+            problem.upper,
+            self._held + 1,
+            choice.machine.name,
+            options,
+            None if warm is None else duals_of_classes(warm, own, self._held + 1),
+            self._held,
+            has_mean=False,
+        )
+        super().__init__(ranks, local, self._held)
+        self._sum = np.zeros(len(self._weights))  # of the weights of these classes
+        self._ahead = np.zeros(len(self._weights))  # v less the mean
+        self._momentum = 1.0
+
+    def change(self) -> None:
+        if self._has_mean:
+            np.sum(self._weights[:, : self._held], axis=1, dtype=np.float64, out=self._sum)
+
+    def exchange(self, changes: list[None]) -> None:
+        if self._has_mean:
+            self._ranks.add_up(self._sum)
+            self._sum /= self._k
+            moved = self._sum + self._ahead  # the mean, since the last exchange
+            if self._sum @ moved < 0:
+                self._momentum = 1.0
+            later = (1 + math.sqrt(1 + 4 * self._momentum**2)) / 2
+            self._ahead = (self._momentum - 1) / later * moved
+            self._momentum = later
+            self._shift(-self._sum - self._ahead)
+
+    def _shift(self, by: "NDArray[np.float64]") -> None:
+        self._weights += by[:, None].astype(self._weights.dtype)
+
+    def measure(self) -> tuple[float, float, float]:
+        if self._has_mean:
+            self._shift(self._ahead)
+            self._ahead = np.zeros_like(self._ahead)
+        loss, margins, violation, of_duals = self._local.check()
+        of_duals = of_duals.reshape(len(self._weights), self._held)
+        primal = 0.5 * squared_norm(self._weights[:, : self._held]) + loss
+        np.sum(of_duals, axis=1, out=self._sum)
+        self._ranks.meet("sums over classes", None)
+        if self._has_mean:
+            self._ranks.add_up(self._sum)
+            of_duals -= (self._sum / self._k)[:, None]
+        dual = margins - 0.5 * squared_norm(of_duals)
+        self._of_duals = of_duals
+        told = self._ranks.meet("objectives", (primal, dual, violation))
+        primals, duals, violations = zip(*told, strict=True)
+        return math.fsum(primals), math.fsum(duals), max(violations)
+
+    def go_on(self, dual_fell: bool) -> None:
+        if dual_fell:
+            self._momentum = 1.0
+
+    def collect_weights(self) -> "NDArray[np.floating]":
+        parts = self._ranks.gather(self._weights[:, : self._held].copy())
+        weights = np.empty((len(self._weights), self._k), self._weights.dtype)
+        for classes, part in zip(self._dealt, parts, strict=True):
+            weights[:, classes] = part
+        return weights
+
+    def collect_duals(self) -> "Duals":
+        return join_classes(self._ranks.gather(self._local.duals()), self._dealt, self._k)

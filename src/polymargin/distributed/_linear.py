@@ -1,0 +1,235 @@
+"""The linear estimator over several processes."""
+
+import os
+import warnings
+from copy import copy
+from dataclasses import replace
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from polymargin import estimators
+from polymargin._sklearn import HasMethods
+from polymargin.block_solvers import BlockSolver
+from polymargin.distributed._agreement import agree
+from polymargin.distributed._by_classes import ClassesDealt
+from polymargin.distributed._by_rows import RowsDealt
+from polymargin.distributed._leagues import LeaguesDealt
+from polymargin.distributed._ranks import Ranks, world
+from polymargin.distributed._rounds import Deal, RoundsRun
+from polymargin.fit import (
+    FitTask,
+    Keeper,
+    LinearOutcome,
+    Past,
+    Problem,
+    ProblemKeeper,
+    RandomSource,
+    Run,
+    draw_seed,
+)
+from polymargin.solvers import Automatic, Choice, Leagues, LinearLoop, LocalDescent, MeanWeights
+from polymargin.storage import Checkpoint
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from polymargin.core import Duals, LinearOptions
+
+
+# What of a problem each outer loop deals to processes.
+_DEALS: dict[type[LinearLoop], Deal] = {
+    LocalDescent: RowsDealt,
+    MeanWeights: ClassesDealt,
+    Leagues: LeaguesDealt,
+}
+
+
+class LinearSVM(estimators.LinearSVM):
+    """All-in-one multi-class linear support vector machine, trained by several processes.
+
+    Under ``mpiexec -n 4 python script.py`` four processes run the same script. All of them call
+    `fit` with the same rows and the same parameters, and each gets the same model: that of
+    `polymargin.LinearSVM` to within the duality gap. On one process it is that estimator.
+
+    Rows are dealt to the processes, each of which keeps all weights as an array. It descends on its
+    own rows, and now and then all add up what they have changed (`LocalDescent`). Classes of
+    one-vs-rest, where there are enough, are dealt instead, and each process has the weights of its
+    own (`MeanWeights`). `weights` is about the model after the fit. Second-order steps are for one
+    process alone, so that fits at large `C` take many passes.
+
+    Parameters
+    ----------
+    comm : mpi4py communicator, default=None
+        The processes that train together; None is ``mpi4py.MPI.COMM_WORLD``, also after the
+        estimator was pickled. Not part of model files.
+    machine, C, fit_intercept, tol, max_iter, stopping, block_solver, weights, class_weight : object
+        As in `polymargin.LinearSVM`, and the same on all processes.
+    solver : str, LocalDescent or MeanWeights, default="auto"
+        ``"local-descent"`` or, for ``"llw"`` and ``"ovr"``, ``"mean-weights"``.
+    n_jobs : int, default=None
+        Threads of each process.
+    warm_start, calibration : object
+        As in `polymargin.LinearSVM`, and the same on all processes.
+    random_state : int, RandomState, Generator or None, default=None
+        As in `polymargin.LinearSVM`; the number that rank 0 draws is that of all.
+    verbose : int, default=0
+        As in `polymargin.LinearSVM`; rank 0 shows it.
+    checkpoint : path-like or Checkpoint, default=None
+        As in `polymargin.LinearSVM`. Rank 0 writes the file, which any number of processes can go
+        on from.
+
+    Notes
+    -----
+    All attributes are those of `polymargin.LinearSVM`, on every process. What they do not agree on,
+    be it a parameter, the rows or the version of this package, is a `ValueError` on all of them.
+    Where one fails, it raises what it met, and all others raise a
+    `polymargin.errors.RankError` that says so.
+
+    Prediction, saving and `partial_fit` work on each process by itself.
+
+    Examples
+    --------
+    >>> from polymargin.datasets import load_letter
+    >>> from polymargin.distributed import LinearSVM
+    >>> X, y, *_ = load_letter()
+    >>> model = LinearSVM("cs", random_state=0).fit(X[:500], y[:500])
+    >>> bool(model.dual_gap_ <= 1e-3)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **estimators.LinearSVM._parameter_constraints,
+        "comm": [HasMethods(["allgather", "bcast", "Allreduce", "Bcast"]), None],
+    }
+
+    def __init__(
+        self,
+        machine: str = "ww",
+        C: float = 1.0,
+        *,
+        comm: Any = None,
+        fit_intercept: bool = True,
+        tol: float = 1e-3,
+        max_iter: int = 1000,
+        stopping: str = "gap",
+        solver: str | LinearLoop = "auto",
+        block_solver: str | BlockSolver = "auto",
+        weights: str = "auto",
+        class_weight: dict[Any, float] | str | None = None,
+        n_jobs: int | None = None,
+        warm_start: bool = False,
+        random_state: RandomSource = None,
+        verbose: int = 0,
+        calibration: str | None = None,
+        checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
+    ) -> None:
+        super().__init__(
+            machine,
+            C,
+            fit_intercept=fit_intercept,
+            tol=tol,
+            max_iter=max_iter,
+            stopping=stopping,
+            solver=solver,
+            block_solver=block_solver,
+            weights=weights,
+            class_weight=class_weight,
+            n_jobs=n_jobs,
+            warm_start=warm_start,
+            random_state=random_state,
+            verbose=verbose,
+            calibration=calibration,
+            checkpoint=checkpoint,
+        )
+        self.comm = comm
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "Self":
+        """Fit all weights at once, by all processes together.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, d)
+            All rows, the same on every process.
+        y : array-like of shape (n,)
+            Their labels.
+        sample_weight : array-like of shape (n,), default=None
+            Factors of `C`, zero or positive.
+
+        Returns
+        -------
+        self : LinearSVM
+        """
+        comm = world() if self.comm is None else self.comm
+        with warnings.catch_warnings(record=True) as caught:
+            if getattr(comm, "size", 1) == 1:  # what is no communicator is refused there
+                super().fit(X, y, sample_weight)
+            else:
+                self._fit_together(comm, X, y, sample_weight)
+        for warning in caught:  # at the line that called this
+            warnings.warn(warning.message, warning.category, stacklevel=2)
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the communicator, which is of this process alone."""
+        state: dict[str, Any] = super().__getstate__()
+        return state | {"comm": None}
+
+    def __sklearn_clone__(self) -> "Self":
+        """With the same communicator, which cannot be copied."""
+        cloned: Self = super(LinearSVM, copy(self)).__sklearn_clone__()
+        cloned.comm = self.comm
+        return cloned
+
+    def _fit_together(self, comm: Any, X: Any, y: Any, sample_weight: Any) -> None:
+        source = self.random_state
+        try:
+            with Ranks(comm) as self._ranks:
+                seed = source if isinstance(source, Integral) else draw_seed(source)
+                self.random_state = self._ranks.meet("random numbers", seed)[0]
+                super().fit(X, y, sample_weight)
+        finally:
+            self.random_state = source
+            del self._ranks
+
+    def _choose(self) -> Choice[LinearLoop]:
+        choice = super()._choose()
+        if not self._is_together or isinstance(choice.solver, tuple(_DEALS)):
+            return choice
+        if isinstance(choice.solver, Automatic):
+            by_classes = choice.machine.separable
+            return replace(choice, solver=MeanWeights() if by_classes else LocalDescent())
+        raise ValueError(
+            f"solver {choice.solver.name!r} is for one process, and there are {self._ranks.size}: "
+            f"take 'auto' or {' or '.join(repr(solver.name) for solver in _DEALS)}"
+        )
+
+    def _open_writer(self, X: Any, y: Any, problem: Problem, past: Past) -> Keeper | None:
+        if self._is_together and self._ranks.rank > 0:
+            return None
+        return super()._open_writer(X, y, problem, past)
+
+    def _solve(
+        self,
+        problem: Problem,
+        choice: Choice[LinearLoop],
+        options: "LinearOptions",
+        warm: "Duals | None",
+        task: FitTask,
+        keeper: ProblemKeeper | None = None,
+        title: str | None = None,
+    ) -> tuple[LinearOutcome, bool]:
+        if self._is_together:
+            agree(self._ranks, self, problem, warm)
+            if self.solver == Automatic.name and self._ranks.size > len(problem.classes):
+                choice = replace(choice, solver=LocalDescent())
+        return super()._solve(problem, choice, options, warm, task, keeper, title)
+
+    def _find_run(self, choice: Choice[LinearLoop]) -> Run | None:
+        if not self._is_together:
+            return None
+        return RoundsRun(self._ranks, _DEALS[type(choice.solver)])
+
+    @property
+    def _is_together(self) -> bool:
+        """Whether this is a fit of several processes."""
+        return "_ranks" in vars(self)
