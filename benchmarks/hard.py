@@ -90,7 +90,7 @@ def report(content: dict[str, Any]) -> str:
         "",
         *_exceptions("Above the tolerance", missed, cells),
         *_exceptions(
-            "Too slow, but within the tolerance: rounding is far away and no fit warns",
+            "Too slow, but within the tolerance",
             [key for key in slow if key not in missed],
             cells,
         ),

@@ -117,7 +117,7 @@ private:
     // Passes over the listed classes, after the first one only of examples with much of the gap;
     // returns the gap of all examples as they were last met.
     double descend() {
-        const double enough = std::max(0.1 * gap_, 0.7 * target());
+        const double enough = std::max(0.1 * gap_, target());
         double gap = gap_;
         for (int s = 0; s < most_passes && gap > enough && visits_ < budget_; ++s) {
             choose(s ? 0.02 * gap / n_ : -1);
@@ -219,8 +219,8 @@ private:
     double n_, budget_, visits_ = 0;
     Drift<T> drift_;
     int searches_ = 0;
-    double wanting_ = 0;    // what the last search said
-    double accept_ = 1.05;  // fraction of the tolerance the passes aim for
+    double wanting_ = 0;   // what the last search said
+    double accept_ = 1.5;  // of the tolerance, for a gap as a pass meets it: it leaves about half
     double gap_ = 0, primal_ = 0, violation_ = 0;
     Stall stall_{100, 0.01};  // searches, and what counts as a fall of the gap
     Certificate certificate_{};
