@@ -143,7 +143,11 @@ private:
         found.gap += std::max(0.0, loss - product);
         found.loss += loss;
         found.violation = std::max(found.violation, violation);
-        if (duals_.listed(i)) list(worker, i, f, other, own, floor, near, positive, found);
+        if (duals_.listed(i)) {
+            list(worker, i, f, other, own, floor, near, positive, found);
+        } else {
+            found.listed += problem_.k;
+        }
         for (const Candidate& score : worker.hidden) f[score.c] = score.score;
     }
 

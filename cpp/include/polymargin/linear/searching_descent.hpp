@@ -61,11 +61,11 @@ public:
         bool converged = false;
         if (duals_.nonzeros() > 0) rebuild();
         while (!converged && !watch_.interrupted() && visits_ < budget_) {
-            const Searched found = search();
-            if (watch_.stopped() || exhausted()) break;
+            Searched found;
+            if (!search(found) || exhausted()) break;
             double gap = gap_;
             const bool is_near = goal_.by_gap() && found.added < few_added * n_;
-            if (is_near && gap > target()) gap = descend();
+            if (is_near && gap > target()) gap = descend(found.listed + found.added);
             if (goal_.by_gap() ? gap <= target() : goal_.reached(gap, primal_, violation_)) {
                 converged = certify();
                 accept_ *= 0.8;
@@ -79,12 +79,11 @@ private:
     // The gap, as a pass meets it, at which a certificate is worth its time.
     double target() const { return accept_ * goal_.tol * primal_; }
 
-    // A pass over all examples that looks at all classes.
-    Searched search() {
+    // A pass over all examples that looks at all classes; false if it was cut short.
+    bool search(Searched& all) {
         forget_drift();
         choose(-1);
-        Searched all;
-        pass(search_.at_once(), [&](std::span<const std::uint32_t> examples) {
+        const bool whole = pass(search_.at_once(), [&](std::span<const std::uint32_t> examples) {
             all.add(search_(examples, near));
             group_.gather(examples, options_.threads);
             const GroupPairs& pairs = group_.pairs();
@@ -94,13 +93,13 @@ private:
                 }
             }
         });
-        if (watch_.stopped()) return all;  // what was seen is not the whole
+        if (!whole) return false;
         gap_ = all.gap.value();
         violation_ = all.violation;
         primal_ = 0.5 * weights_.squared_norm(false) + all.loss.value();  // as it was met
         foresee(all);
         record({primal_, dual(), violation_});
-        return all;
+        return !watch_.stopped();
     }
 
     // D, as far as the weights follow the dual variables.
@@ -114,33 +113,41 @@ private:
         return sum.value() - 0.5 * weights_.squared_norm(false);
     }
 
-    // Passes over the listed classes, after the first one only of examples with much of the gap;
-    // returns the gap of all examples as they were last met.
-    double descend() {
+    // Passes over this many pairs of examples and listed classes, after the first one only of
+    // examples with much of the gap; returns the gap of all examples as they were last met.
+    double descend(double pairs) {
         const double enough = std::max(0.1 * gap_, target());
+        const auto at_once = static_cast<std::size_t>(
+            std::clamp(most_pairs * n_ / std::max(1.0, pairs), 16., 2048.));
         double gap = gap_;
-        for (int s = 0; s < most_passes && gap > enough && visits_ < budget_; ++s) {
+        for (int s = 0; s < most_passes && gap > enough; ++s) {
             choose(s ? 0.02 * gap / n_ : -1);
-            pass(listed_at_once, [&](std::span<const std::uint32_t> examples) {
+            const bool whole = pass(at_once, [&](std::span<const std::uint32_t> examples) {
                 group_.gather(examples, options_.threads);
                 weights_.scores_of(group_.columns(), group_.pairs(), group_.scores(),
                                    options_.threads);
             });
-            if (watch_.stopped()) break;
+            if (!whole) break;
             gap = 0;
             for (const float part : gaps_) gap += part;
+            const double now = dual();
+            record({now + gap, now, violation_});
         }
         return gap;
     }
 
-    // Visits the active examples in random order; `score` fills the scores of a group.
+    // Visits the active examples in random order; `score` fills the scores of a group. False if the
+    // caller or the number of passes puts an end to it.
     template <class Score>
-    void pass(std::size_t at_once, Score&& score) {
+    bool pass(std::size_t at_once, Score&& score) {
         const double negligible = goal_.by_gap() ? 0.05 * goal_.tol * primal_ / n_ : 0;
         examples_.shuffle();
         const std::span<const std::uint32_t> all = examples_.active();
-        for (std::size_t at = 0; at < all.size() && !watch_.interrupted(); at += at_once) {
-            score(all.subspan(at, std::min(at_once, all.size() - at)));
+        const auto left = static_cast<std::size_t>(std::ceil(std::max(0.0, budget_ - visits_)));
+        const std::size_t count = std::min(all.size(), left);
+        for (std::size_t at = 0; at < count; at += at_once) {
+            if (watch_.interrupted()) return false;
+            score(all.subspan(at, std::min(at_once, count - at)));
             group_.solve(solver_, random_, negligible,
                          [&](std::uint32_t i, double gap) { gaps_[i] = static_cast<float>(gap); });
             group_.store();
@@ -149,6 +156,7 @@ private:
                 options_.threads);
             visits_ += static_cast<double>(group_.size());
         }
+        return count == all.size();
     }
 
     // Active become the examples with more than this of the gap, as they were last met.
@@ -200,7 +208,7 @@ private:
     static constexpr T near = T(0.05);        // of a gradient: classes this close stay listed
     static constexpr double few_added = 0.5;  // classes an example
     static constexpr int most_passes = 8;
-    static constexpr std::size_t listed_at_once = 2048;
+    static constexpr double most_pairs = 1 << 22;  // of a group
 
     const LinearProblem<Rows>& problem_;
     const LinearOptions& options_;

@@ -42,7 +42,8 @@ public:
           columns_(problem.rows.features()),
           pairs_(problem.k) {}
 
-    // The examples, whose lists stay as they are until store().
+    // The examples, whose lists stay as they are until store() and have their own class where the
+    // machine has a variable for it.
     void gather(std::span<const std::uint32_t> examples, int threads) {
         examples_ = examples;
         columns_.gather(problem_.rows, examples);
