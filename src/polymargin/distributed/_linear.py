@@ -64,8 +64,9 @@ class LinearSVM(estimators.LinearSVM):
         estimator was pickled. Not part of model files.
     machine, C, fit_intercept, tol, max_iter, stopping, block_solver, weights, class_weight : object
         As in `polymargin.LinearSVM`, and the same on all processes.
-    solver : str, LocalDescent or MeanWeights, default="auto"
-        ``"local-descent"`` or, for ``"llw"`` and ``"ovr"``, ``"mean-weights"``.
+    solver : str, LocalDescent, MeanWeights or Leagues, default="auto"
+        ``"local-descent"``, for ``"llw"`` and ``"ovr"`` also ``"mean-weights"``, and for ``"ww"``
+        also ``"leagues"``.
     n_jobs : int, default=None
         Threads of each process.
     warm_start, calibration : object
