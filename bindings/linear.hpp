@@ -111,9 +111,10 @@ std::pair<nb::object, nb::object> weight_views(DenseWeights<T>&& weights) {
 }
 
 // The weights that are not zero by class, as (data, indices, indptr) of compressed sparse rows with
-// ascending indices, and the bias row.
-template <class T>
-std::pair<nb::object, nb::object> weight_views(SparseWeights<T>&& weights) {
+// ascending indices, and the bias row; `for_each_last` may give the weights up.
+template <class T, class ForEach>
+std::pair<nb::object, nb::object> weights_by_class(const SparseWeights<T>& weights,
+                                                   ForEach&& for_each_last) {
     const auto k = static_cast<std::size_t>(weights.lanes().size());
     std::vector<std::int64_t> ends(k + 1);
     weights.for_each([&](std::size_t c, std::size_t, T) { ++ends[c + 1]; });
@@ -125,7 +126,7 @@ std::pair<nb::object, nb::object> weight_views(SparseWeights<T>&& weights) {
     std::vector<T> data(count);
     // SciPy keeps 32-bit indices where they do.
     const auto fill = [&]<class Index>(std::vector<Index> indices) {
-        std::move(weights).for_each_once([&](std::size_t c, std::size_t j, T value) {
+        for_each_last([&](std::size_t c, std::size_t j, T value) {
             const auto at = static_cast<std::size_t>(next[c]++);
             data[at] = value;
             indices[at] = static_cast<Index>(j);
@@ -137,6 +138,11 @@ std::pair<nb::object, nb::object> weight_views(SparseWeights<T>&& weights) {
     nb::object coef = most <= INT32_MAX ? nb::object(fill(std::vector<std::int32_t>(count)))
                                         : nb::object(fill(std::vector<std::int64_t>(count)));
     return {coef, to_numpy(std::move(intercept))};
+}
+
+template <class T>
+std::pair<nb::object, nb::object> weight_views(SparseWeights<T>&& weights) {
+    return weights_by_class(weights, [&](auto&& body) { std::move(weights).for_each_once(body); });
 }
 
 }  // namespace polymargin::python

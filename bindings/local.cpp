@@ -72,7 +72,8 @@ public:
 
     std::tuple<double, double, double, nb::object> check() override {
         const Lanes lanes(problem_.k, 0, held_);
-        PassingCertificate certificate(problem_.rows.features(), lanes, problem_.bias);
+        PassingCertificate<DenseWeights<double>> certificate(problem_.rows.features(), lanes,
+                                                             problem_.bias);
         {
             const nb::gil_scoped_release release;
             if (machine_.zero_sum) weights_.centre();

@@ -44,7 +44,7 @@ std::size_t train_stream(const LinearProblem<Rows>& problem, const LinearOptions
 
 template <class Rows, WeightStore Store, class T>
 void check_stream(const LinearProblem<Rows>& problem, const Store& weights, const Duals<T>& kept,
-                  PassingCertificate& certificate) {
+                  PassingCertificate<typename Store::InDouble>& certificate) {
     certificate.add(problem, kept, weights);
 }
 
@@ -86,7 +86,8 @@ void predict_scores(const Rows& rows, const T* coef, std::size_t k, std::ptrdiff
                                       Store<Rows::value_type>&, Duals<Rows::value_type>*,  \
                                       const Observer&);                                    \
     template void check_stream(const LinearProblem<Rows>&, const Store<Rows::value_type>&, \
-                               const Duals<Rows::value_type>&, PassingCertificate&);       \
+                               const Duals<Rows::value_type>&,                             \
+                               PassingCertificate<Store<double>>&);                        \
     }
 
 #define POLYMARGIN_COMPILE(Rows)                                                               \

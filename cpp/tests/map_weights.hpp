@@ -18,6 +18,7 @@ template <class T>
 class MapWeights {
 public:
     using value_type = T;
+    using InDouble = MapWeights<double>;
     struct Slice {
         int first, last;  // classes
     };
@@ -85,19 +86,24 @@ public:
 
     template <class Problem>
     double rebuild(const Problem& problem, const Duals<T>& duals, int) {
-        MapWeights<double> W(features_.size() - bias_, lanes_, bias_);
-        std::vector<double> dense(problem.k);
-        std::vector<T> scratch(problem.rows.scratch_size());
-        for (std::size_t i = 0; i < problem.size(); ++i) {
-            const auto row = problem.rows.row(i, scratch.data());
-            for_each_alpha(problem.machine, duals, i, problem.labels[i], problem.upper[i], lanes_,
-                           dense, [&](int lane, double a) { W.add(row, lane, a); });
-        }
+        InDouble W(features_.size() - bias_, lanes_, bias_);
+        W.accumulate(problem, duals);
         for (std::size_t j = 0; j < features_.size(); ++j) {
             features_[j].clear();
             for (const auto& [c, w] : W.feature(j)) features_[j][c] = T(w);
         }
         return W.squared_norm(false);
+    }
+
+    template <class Problem, class V>
+    void accumulate(const Problem& problem, const Duals<V>& duals) {
+        std::vector<double> dense(problem.k);
+        std::vector<V> scratch(problem.rows.scratch_size());
+        for (std::size_t i = 0; i < problem.size(); ++i) {
+            const auto row = problem.rows.row(i, scratch.data());
+            for_each_alpha(problem.machine, duals, i, problem.labels[i], problem.upper[i], lanes_,
+                           dense, [&](int lane, double a) { add(row, lane, a); });
+        }
     }
 
     std::vector<T> packed() const {

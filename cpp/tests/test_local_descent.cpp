@@ -41,7 +41,7 @@ void join(Holder<Rows>& a, Holder<Rows>& b, std::vector<typename Rows::value_typ
 
 template <class Rows>
 Certificate certificate_of(Holder<Rows>& a, Holder<Rows>& b) {
-    PassingCertificate sums(a.rows.features(), a.problem.k, a.problem.bias);
+    PassingCertificate<DenseWeights<double>> sums(a.rows.features(), a.problem.k, a.problem.bias);
     for (Holder<Rows>* holder : {&a, &b}) {
         if (a.problem.machine.zero_sum) holder->weights.centre();
         check_stream(holder->problem, holder->weights, holder->duals, sums);

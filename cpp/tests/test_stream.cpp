@@ -16,7 +16,7 @@ std::size_t visit_once(const LinearProblem<Rows>& problem, const LinearOptions& 
 template <class Rows, class T>
 Certificate certificate_of(const LinearProblem<Rows>& problem, const Store<T>& weights,
                            const Duals<T>& kept) {
-    PassingCertificate certificate(problem.rows.features(), problem.k, problem.bias);
+    PassingCertificate<Store<double>> certificate(problem.rows.features(), problem.k, problem.bias);
     check_stream(problem, weights, kept, certificate);
     return certificate.at(weights);
 }

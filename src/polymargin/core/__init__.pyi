@@ -204,12 +204,13 @@ class LinearStream:
     ) -> None:
         """In the order given. `duals` are those of these rows, read and changed. Pickles."""
 
-    def weights(self) -> tuple[Floats, Floats]:
-        """Copies of coef (k, d) and intercept (k,); centred when zero-sum."""
+    def weights(self) -> tuple[Floats | tuple[Floats, NDArray[Any], NDArray[Any]], Floats]:
+        """Copies of coef (k, d), of sparse weights data, indices and indptr of compressed rows, and
+        of intercept (k,); centred when zero-sum."""
 
 class StreamCertificate:
     """Objectives at the weights of a stream, which must not be visited in between. Rebuilds the
-    weights of the dual variables in a matrix of its own, in double."""
+    weights of the dual variables in a store of its own, in double."""
 
     def __init__(self, stream: LinearStream) -> None: ...
     def add(

@@ -26,6 +26,7 @@ from polymargin.fit import (
     RandomSource,
     Run,
     StreamEngine,
+    as_coef,
     as_rows,
     check_finite,
     check_no_calibration,
@@ -419,7 +420,8 @@ class LinearSVM(BaseSVM):
             raise AttributeError(
                 f"{type(self).__name__!r} object has no attribute {wanted!r}", name=wanted, obj=self
             )
-        self.coef_, self.intercept_ = self._stream.weights()
+        coef, self.intercept_ = self._stream.weights()
+        self.coef_ = as_coef(coef, len(self.classes_), self.n_features_in_)
         if self.weights == "sparse":
             self.sparsify()
 

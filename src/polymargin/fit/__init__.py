@@ -12,7 +12,7 @@ from polymargin.fit._problem import Problem, join_problems, make_problem
 from polymargin.fit._progress import RECORD, Check, open_display
 from polymargin.fit._random import RandomSource, draw_seed
 from polymargin.fit._scores import score_with
-from polymargin.fit._sparse import take_rows
+from polymargin.fit._sparse import as_coef, take_rows
 from polymargin.fit._state import (
     DualState,
     Keeper,
@@ -63,6 +63,7 @@ __all__ = [
     "Stage",
     "StreamEngine",
     "apply_class_weight",
+    "as_coef",
     "as_csr",
     "as_rows",
     "check_X",

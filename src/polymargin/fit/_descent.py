@@ -11,6 +11,7 @@ from polymargin import core
 from polymargin.fit._past import Past
 from polymargin.fit._problem import Problem
 from polymargin.fit._progress import Check
+from polymargin.fit._sparse import as_coef
 from polymargin.fit._state import ProblemKeeper, scale_duals
 from polymargin.fit._weights import choose_weights
 
@@ -39,11 +40,8 @@ class LinearOutcome:
     @classmethod
     def of(cls, result: "LinearResult", past: Past, n_features: int) -> "LinearOutcome":
         """What the core says, after what was before."""
-        coef = result.coef
-        if isinstance(coef, tuple):
-            coef = sparse.csr_array(coef, shape=(len(result.intercept), n_features))
         return cls(
-            coef=coef,
+            coef=as_coef(result.coef, len(result.intercept), n_features),
             intercept=result.intercept,
             duals=result.duals,
             n_iter=past.passes_with(result.n_iter, result.history),

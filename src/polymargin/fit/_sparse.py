@@ -10,7 +10,7 @@ from polymargin import core
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from polymargin.core import Duals, Rows
+    from polymargin.core import Duals, Floats, Rows
 
 _FLOATS = (np.float32, np.float64)
 _INDICES = (np.int32, np.int64)
@@ -71,6 +71,11 @@ def csr_rows(X: Any) -> "Rows":
         np.ascontiguousarray(indptr),
         X.shape[1],
     )
+
+
+def as_coef(coef: Any, k: int, d: int) -> "Floats | sparse.csr_array":
+    """The weights that the core gives: an array, or CSR of its data, indices and indptr."""
+    return sparse.csr_array(coef, shape=(k, d)) if isinstance(coef, tuple) else coef
 
 
 def duals_to_csr(

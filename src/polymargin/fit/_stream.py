@@ -14,12 +14,13 @@ from polymargin._machines import find_machine
 from polymargin.fit._linear import make_options
 from polymargin.fit._problem import Problem, make_problem
 from polymargin.fit._validation import check_X
+from polymargin.fit._weights import choose_stream_weights
 from polymargin.solvers import Chooser, LinearLoop, choose
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from polymargin.core import Duals, LinearStream, Rows, StreamCertificate
+    from polymargin.core import Duals, LinearStream, StreamCertificate
 
 
 class StreamModel(Chooser[LinearLoop], Protocol):
@@ -117,7 +118,7 @@ class StreamEngine:
     def begin(self, batch: Problem) -> None:
         """Open a stream for batches like this one, unless there is one."""
         if self._stream is None:
-            self._open(batch.rows)
+            self._open(batch)
 
     def visit(self, batch: Problem, duals: "Duals | None" = None) -> None:
         """Visit each row once; `duals` are those of the rows, where they are kept.
@@ -142,10 +143,13 @@ class StreamEngine:
         if self._stream is not None:
             self._model._end_stream()
 
-    def _open(self, rows: "Rows") -> None:
-        model = self._model
+    def _open(self, batch: Problem) -> None:
+        model, rows = self._model, batch.rows
         choice = choose(model)
         options = make_options(model, choice)
+        options.weights = choose_stream_weights(
+            options.weights, batch, choice.machine, options.fit_intercept
+        )
         self._stream = core.LinearStream(
             rows.n_features, len(self.classes), choice.machine.name, options, rows.dtype
         )

@@ -2,6 +2,7 @@
 
 import math
 import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +28,32 @@ def choose_weights(
     A small matrix stays dense, and so do the weights of zero-sum machines, which centre them over
     the classes. The same data give the same answer on every machine.
     """
+    return _choose(wanted, problem, machine, fit_intercept, _rows_with)
+
+
+def choose_stream_weights(
+    wanted: str, first: "Problem", machine: "MachineInfo", fit_intercept: bool
+) -> str:
+    """The same for a stream that begins with this batch, whatever follows and however it is cut.
+
+    Sparse rows are counted as if each feature came once, which the frequent ones do not: they take
+    a row of all classes in either store. Dense rows have every feature.
+    """
+
+    def rows_with(X: Any) -> "NDArray[np.int64]":
+        n_rows = 1 if sparse.issparse(X) else len(first.classes)
+        return np.full(X.shape[1], n_rows, dtype=np.int64)
+
+    return _choose(wanted, first, machine, fit_intercept, rows_with)
+
+
+def _choose(
+    wanted: str,
+    problem: "Problem",
+    machine: "MachineInfo",
+    fit_intercept: bool,
+    rows_with: "Callable[[Any], NDArray[np.int64]]",
+) -> str:
     if wanted != "auto":
         return wanted
     d, k = problem.rows.n_features + fit_intercept, len(problem.classes)
@@ -34,7 +61,7 @@ def choose_weights(
     dense = d * k * itemsize
     if dense <= DENSE_UP_TO or machine.zero_sum:
         return "dense"
-    return "sparse" if sparse_bytes(_rows_with(problem.X), k, itemsize) < dense else "dense"
+    return "sparse" if sparse_bytes(rows_with(problem.X), k, itemsize) < dense else "dense"
 
 
 def sparse_bytes(

@@ -4,13 +4,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy import sparse
 
 from polymargin import core
 from polymargin._machines import find_machine
 from polymargin._threads import count_threads
 from polymargin.errors import ModelFileError
 from polymargin.fit import RECORD, DualState
-from polymargin.storage._arrays import Arrays, check_compressed
+from polymargin.storage._arrays import Arrays, check_compressed, put_csr, take_csr
 from polymargin.storage._fields import FLOATS, Fields, Tensors, write_number
 
 if TYPE_CHECKING:
@@ -153,6 +154,9 @@ def put_stream(stream: Any) -> tuple[dict[str, Any], Arrays]:
     _, k, machine, options, n_seen, weights = stream.__getstate__()
     fields = {"machine": machine, "n_seen": int(n_seen)}
     fields |= {name: options[name] for name in _STREAM_OPTIONS}
+    if isinstance(weights, tuple):
+        shape = (len(weights[-1]) - 1, k)
+        return fields, put_csr("weights", sparse.csr_array(weights, shape=shape))
     return fields, {"weights": weights.reshape(-1, k)}
 
 
@@ -172,10 +176,21 @@ def take_stream(fields: Fields, tensors: Tensors, model: Any) -> tuple[Any, tupl
         raise ModelFileError(f"{fields.place}: no stopping rule {options.stopping!r:.40}")
     options.n_threads = count_threads(model.n_jobs)
     d, k = model.n_features_in_, len(model.classes_)
-    weights = tensors.take("weights", (model.coef_.dtype,), (d + int(options.fit_intercept), k))
-    if not np.all(np.isfinite(weights)):
-        raise ModelFileError("the weights of the stream hold NaN or infinity")
+    weights = _take_weights(tensors, model.coef_.dtype, (d + int(options.fit_intercept), k))
     stream = core.LinearStream.__new__(core.LinearStream)
-    state = (d, k, machine, options.state(), fields.count("n_seen"), weights.reshape(-1))
+    state = (d, k, machine, options.state(), fields.count("n_seen"), weights)
     stream.__setstate__(state)  # type: ignore[attr-defined]
     return stream, (machine, bool(options.fit_intercept))
+
+
+def _take_weights(tensors: Tensors, dtype: "np.dtype[Any]", shape: tuple[int, int]) -> Any:
+    """As the state of a stream has them: in a row, or data, indices and indptr of sparse ones."""
+    if "weights.data" in tensors:
+        matrix = take_csr(tensors, "weights", shape)
+        if matrix.dtype != dtype:
+            raise ModelFileError(f"the weights of the stream are of {matrix.dtype}, not {dtype}")
+        return matrix.data, matrix.indices.astype(np.int32), matrix.indptr.astype(np.int64)
+    weights = tensors.take("weights", (dtype,), shape)
+    if not np.all(np.isfinite(weights)):
+        raise ModelFileError("the weights of the stream hold NaN or infinity")
+    return weights.reshape(-1)

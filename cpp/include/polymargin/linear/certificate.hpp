@@ -21,7 +21,7 @@
 
 #include "polymargin/example_check.hpp"
 #include "polymargin/linear/problem.hpp"
-#include "polymargin/linear/weights/dense.hpp"
+#include "polymargin/linear/weights/store.hpp"
 #include "polymargin/parallel.hpp"
 
 namespace polymargin {
@@ -122,27 +122,29 @@ Certificate certify_together(const LinearProblem<Rows>& problem, const Duals<T>&
 }
 
 // The certificate of weights U that stay as they are while the examples pass by once, a part at a
-// time: W needs a matrix of its own.
+// time: W needs a store of its own, in double.
+template <WeightStore Store>
 class PassingCertificate {
 public:
     PassingCertificate(std::size_t features, const Lanes& lanes, bool bias)
         : W_(features, lanes, bias) {}
 
-    template <class Rows, WeightStore Store, class T>
-    void add(const LinearProblem<Rows>& part, const Duals<T>& duals, const Store& weights) {
+    template <class Rows, class T>
+    void add(const LinearProblem<Rows>& part, const Duals<T>& duals,
+             const WeightStore auto& weights) {
         W_.accumulate(part, duals);
         sums_.add(sum_examples(part, duals, weights, 0, part.size()));
     }
 
     const CertificateSums& sums() const { return sums_; }
-    const DenseWeights<double>& W() const { return W_; }
+    const Store& W() const { return W_; }
 
     Certificate at(const WeightStore auto& weights) const {
         return sums_.certificate(weights.squared_norm(false), W_.squared_norm(false));
     }
 
 private:
-    DenseWeights<double> W_;
+    Store W_;
     CertificateSums sums_;
 };
 

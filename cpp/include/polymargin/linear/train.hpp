@@ -36,7 +36,7 @@ std::size_t train_stream(const LinearProblem<Rows>& problem, const LinearOptions
 // is zero-sum.
 template <class Rows, WeightStore Store, class T = typename Rows::value_type>
 void check_stream(const LinearProblem<Rows>& problem, const Store& weights, const Duals<T>& kept,
-                  PassingCertificate& certificate);
+                  PassingCertificate<typename Store::InDouble>& certificate);
 
 // out (n, k) = rows coef^T + intercept; coef has k rows and any strides.
 template <class Rows, class T = typename Rows::value_type>

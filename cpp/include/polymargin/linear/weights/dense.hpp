@@ -73,6 +73,7 @@ template <class T>
 class DenseWeights {
 public:
     using value_type = T;
+    using InDouble = DenseWeights<double>;
 
     // Lanes first <= c < last, multiples of half a pack: threads write whole packs.
     struct Slice {
@@ -328,7 +329,6 @@ public:
         return total.value();
     }
 
-    // U += sum_i a_i x_i^T, in double, for the examples of one part of a problem.
     template <class Problem, class V>
     void accumulate(const Problem& part, const Duals<V>& duals)
         requires std::same_as<T, double>

@@ -8,17 +8,20 @@
 
 #include <algorithm>
 #include <array>
+#include <concepts>
 #include <cstdint>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "polymargin/block/change.hpp"
+#include "polymargin/feasible.hpp"
 #include "polymargin/lanes.hpp"
 #include "polymargin/linear/group/columns.hpp"
 #include "polymargin/linear/group/pairs.hpp"
 #include "polymargin/linear/weights/alphas_by_class.hpp"
 #include "polymargin/linear/weights/column_sum.hpp"
+#include "polymargin/linear/weights/feature_lists.hpp"
 #include "polymargin/linear/weights/feature_row.hpp"
 #include "polymargin/linear/weights/full_terms.hpp"
 #include "polymargin/linear/weights/list_writer.hpp"
@@ -35,6 +38,7 @@ template <class T>
 class SparseWeights {
 public:
     using value_type = T;
+    using InDouble = SparseWeights<double>;
 
     // The features of one of `count` threads, neighbours together: their rows share cache lines.
     struct Slice {
@@ -306,6 +310,24 @@ public:
         return norm.value();
     }
 
+    template <class Problem, class V>
+    void accumulate(const Problem& part, const Duals<V>& duals)
+        requires std::same_as<T, double>
+    {
+        std::vector<double> dense(part.k);
+        std::vector<V> scratch(part.rows.scratch_size());
+        std::vector<Change<T>> changes;
+        for (std::size_t i = 0; i < part.size(); ++i) {
+            changes.clear();
+            for_each_alpha(part.machine, duals, i, part.labels[i], part.upper[i], lanes_, dense,
+                           [&](int lane, double a) {
+                               if (a != 0) changes.push_back({lane, a, T(0)});
+                           });
+            if (changes.empty()) continue;
+            add(part.rows.row(i, scratch.data()), std::span<const Change<T>>(changes), whole());
+        }
+    }
+
     // Calls body(class, feature, weight) for the weights that are not 0, features ascending.
     template <class Body>
     void for_each(Body&& body) const {
@@ -331,6 +353,28 @@ public:
                               [&](std::size_t c, T value) { values[j * classes_ + c] = value; });
         }
         return values;
+    }
+
+    // The weights that are not 0, the bias last.
+    FeatureLists<T> lists() const {
+        FeatureLists<T> lists;
+        for (const FeatureRow<T>& row : rows_) {
+            row.for_each(classes_, [&](std::size_t c, T value) {
+                if (value != 0) lists.add(static_cast<std::int32_t>(c), value);
+            });
+            lists.end_feature();
+        }
+        return lists;
+    }
+    // Such lists into a store that has no weights yet; false where they cannot be its own.
+    bool unpack(const FeatureListsView<T>& lists) {
+        if (!lists.are_of(rows_.size(), classes_)) return false;
+        for (std::size_t j = 0; j < rows_.size(); ++j) {
+            lists.for_each(j, [&](std::int32_t c, T value) {
+                rows_[j].append(c, value, longest_, stride_);
+            });
+        }
+        return true;
     }
 
     std::size_t bytes() const {

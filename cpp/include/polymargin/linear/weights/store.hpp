@@ -10,6 +10,9 @@
 //     scale(factor)                          all of U
 //     rebuild(problem, duals, threads)       U anew from the dual variables; returns |W|^2, W being
 //                                            U before it was rounded
+//     accumulate(part, duals)                U += sum_i a_i x_i^T of a part of the examples;
+//     InDouble
+//                                            alone, the same store in double precision
 //     copy(), lanes()
 //
 // A constant feature 1, where the problem has a bias, is the store's own business.
@@ -28,6 +31,7 @@ template <class Store>
 concept WeightStore = requires(Store store, const Store& weights, std::size_t s) {
     typename Store::value_type;
     typename Store::Slice;
+    typename Store::InDouble;
     { weights.lanes() } -> std::convertible_to<const Lanes&>;
     { weights.scratch() } -> std::same_as<typename Store::Scratch>;
     { weights.squared_norm(true) } -> std::same_as<double>;
