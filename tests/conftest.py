@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,12 @@ def machine(request: pytest.FixtureRequest) -> str:
     """Each machine in turn."""
     name: str = request.param
     return name
+
+
+@pytest.fixture(params=["dense", "sparse"])
+def svm(request: pytest.FixtureRequest) -> Callable[..., LinearSVM]:
+    """The linear estimator with weights in each store in turn."""
+    return partial(LinearSVM, weights=request.param)
 
 
 @pytest.fixture(params=DEVICES)
