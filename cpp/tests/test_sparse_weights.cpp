@@ -1,13 +1,17 @@
 // What the sparse store of weights is made of, at every SIMD level: marked classes, rows that
 // become full, sums of full rows.
+#include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <span>
 #include <vector>
 
 #include "harness.hpp"
+#include "polymargin/linear/weights/feature_lists.hpp"
 #include "polymargin/linear/weights/feature_row.hpp"
 #include "polymargin/linear/weights/full_terms.hpp"
 #include "polymargin/linear/weights/marks.hpp"
+#include "polymargin/linear/weights/sparse.hpp"
 #include "polymargin/random.hpp"
 
 namespace polymargin::testing {
@@ -56,6 +60,40 @@ TEST(sparse_weights, a_row_keeps_its_weights_as_it_grows) {
     CHECK(row.is_full());
     row.clear(stride);
     row.for_each(k, [&](std::size_t, float value) { CHECK(value == 0); });
+}
+
+// A row of one feature.
+struct Unit {
+    std::size_t j;
+    std::size_t size() const { return 1; }
+    std::size_t index(std::size_t) const { return j; }
+    double value(std::size_t) const { return 1; }
+};
+
+TEST(sparse_weights, lists_give_the_store_back) {
+    constexpr std::size_t d = 30;
+    Random random(3);
+    for (const int k : {5, 100}) {  // full rows alone; lists, some of which become full
+        for (const bool bias : {false, true}) {
+            SparseWeights<double> weights(d, k, bias);
+            for (int step = 0; step < 300; ++step) {
+                const Change<double> change{static_cast<std::int32_t>(random.below(k)),
+                                            double(random.below(9)) - 4, 0};
+                const std::size_t j = random.below(d) * random.below(d) / d;
+                weights.add(Unit{j}, std::span(&change, 1), weights.whole());
+            }
+            const FeatureLists<double> lists = weights.lists();
+            const FeatureListsView<double> view{lists.ends, lists.classes, lists.values};
+            CHECK(view.are_of(d + bias, k));
+            CHECK(std::ranges::count(lists.values, 0.0) == 0);
+            SparseWeights<double> other(d, k, bias);
+            CHECK(other.unpack(view));
+            CHECK(other.packed() == weights.packed());
+            SparseWeights<double> narrow(d - 1, k, bias), few(d, 2, bias);
+            CHECK(!narrow.unpack(view));
+            CHECK(!few.unpack(view));
+        }
+    }
 }
 
 template <class T, class V>

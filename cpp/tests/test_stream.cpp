@@ -1,5 +1,8 @@
 // Training on a stream.
 #include <algorithm>
+#include <cmath>
+#include <type_traits>
+#include <utility>
 
 #include "synthetic.hpp"
 
@@ -13,10 +16,11 @@ std::size_t visit_once(const LinearProblem<Rows>& problem, const LinearOptions& 
     return train_stream(problem, options, weights, static_cast<Duals<T>*>(nullptr), observer);
 }
 
-template <class Rows, class T>
-Certificate certificate_of(const LinearProblem<Rows>& problem, const Store<T>& weights,
+template <class Rows, WeightStore Weights, class T>
+Certificate certificate_of(const LinearProblem<Rows>& problem, const Weights& weights,
                            const Duals<T>& kept) {
-    PassingCertificate<Store<double>> certificate(problem.rows.features(), problem.k, problem.bias);
+    PassingCertificate<typename Weights::InDouble> certificate(problem.rows.features(), problem.k,
+                                                               problem.bias);
     check_stream(problem, weights, kept, certificate);
     return certificate.at(weights);
 }
@@ -114,6 +118,38 @@ TEST(stream, passes_with_duals_reach_the_optimum) {
                 CHECK_CLOSE(reached.dual, expected.outcome.certificate.dual, 1e-3);
             });
         }
+    }
+}
+
+// Weights in any store are those of an array, and so is their certificate; with 200 classes a
+// sparse one has lists.
+TEST(stream, stores_agree) {
+    const Shape shape{.n = 80, .d = 60, .k = 200, .C = 0.5, .density = 0.05};
+    const Data data(shape);
+    for (const Machine& machine : registered_machines) {
+        for_both_kinds(data, [&]<class Rows>(const Rows& rows) {
+            context() = describe(machine, shape, Rows::is_sparse);
+            const auto problem = data.problem(rows, machine);
+            using T = typename Rows::value_type;
+            const auto run = [&]<class Weights>(Weights weights) {
+                Duals<T> kept(shape.n, shape.k);
+                for (int pass = 0; pass < 3; ++pass) {
+                    train_stream(problem, tight(), weights, &kept, Observer{});
+                }
+                if (machine.zero_sum) weights.centre();
+                return std::pair(weights.packed(), certificate_of(problem, weights, kept));
+            };
+            const auto [expected, certified] = run(problem.template weights<DenseWeights<T>>());
+            const auto [weights, certificate] = run(problem.template weights<Store<T>>());
+            const double close = std::is_same_v<T, float> ? 1e-4 : 1e-10;
+            CHECK_CLOSE(certificate.primal, certified.primal, close);
+            CHECK_CLOSE(certificate.dual, certified.dual, close);
+            double furthest = 0;
+            for (std::size_t at = 0; at < weights.size(); ++at) {
+                furthest = std::max(furthest, std::abs(double(weights[at]) - expected[at]));
+            }
+            CHECK(furthest < close);
+        });
     }
 }
 
