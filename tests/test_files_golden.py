@@ -72,7 +72,8 @@ def test_golden_checkpoint() -> None:
     assert checkpoint.state.csr.shape == (30, 3)
 
 
-def test_golden_stream() -> None:
-    model = load(FOLDER / "v1-linear-stream.safetensors")
+@pytest.mark.parametrize("name", ["v1-linear-stream", "v1-linear-stream-sparse"])
+def test_golden_stream(name: str) -> None:
+    model = load(FOLDER / f"{name}.safetensors")
     assert model.n_samples_seen_ == 30
     assert model.partial_fit(np.zeros((2, 4)), [0, 1]).n_samples_seen_ == 32

@@ -54,6 +54,8 @@ def golden_models() -> dict[str, tuple[Any, Any]]:
     stream = LinearSVM("llw", C=0.1, random_state=0)
     for part in (slice(0, 15), slice(15, 30)):
         stream.partial_fit(X[part], y[part], classes=[0, 1, 2])
+    lists = LinearSVM("cs", weights="sparse", random_state=0)
+    lists.partial_fit(few.astype(np.float32), y, classes=[0, 1, 2])
     return {
         "linear-dense": (LinearSVM("ww", **options).fit(X, names[y]), X),
         "linear-single": (
@@ -63,6 +65,7 @@ def golden_models() -> dict[str, tuple[Any, Any]]:
         ),
         "linear-sparse": (LinearSVM("ovr", weights="sparse", **options).fit(few, y), few),
         "linear-stream": (stream, X),
+        "linear-stream-sparse": (lists, few.astype(np.float32)),
         "linear-float16": (LinearSVM("ww", **options).fit(X, names[y]), X),
         "linear-sparse-float16": (
             LinearSVM("cs", weights="sparse", **options)

@@ -110,7 +110,8 @@ class LinearSVM(BaseSVM):
         How the weights are stored during the fit and after it. ``"sparse"``, for very many
         classes, takes memory for those that are not zero, and `coef_` is a CSR array then.
         ``"auto"`` is sparse where a dense array would be larger than 256 MiB and than what the
-        sparse weights are expected to take; zero-sum machines stay dense.
+        sparse weights are expected to take; zero-sum machines stay dense. A stream keeps the store
+        that it starts with.
     class_weight : dict or "balanced", default=None
         Weight of each class; classes that a dict leaves out have weight 1. ``"balanced"``
         weighs inversely to the total sample weight of the class.
@@ -357,11 +358,15 @@ class LinearSVM(BaseSVM):
         The first call starts a stream with weights of zero. So does the first call after `fit` or
         after several passes of `fit_stream`, whose weights are given up: they are those of dual
         variables, which a stream does not have. A single pass of `fit_stream` is a stream itself
-        and goes on. The machine, the solvers, `fit_intercept` and the dtype are fixed when a stream
-        starts, and another machine or `fit_intercept` is refused; `C` and `class_weight` are read
-        at each call. An interrupt (Ctrl-C) keeps the rows
-        visited so far, of which `n_samples_seen_` gives the number. A batch that is refused leaves
-        all attributes as they were.
+        and goes on. The machine, the solvers, `fit_intercept`, the dtype and the store of the
+        weights are fixed when a stream starts, and another machine or `fit_intercept` is refused;
+        `C` and `class_weight` are read at each call. An interrupt (Ctrl-C) keeps the rows visited
+        so far, of which `n_samples_seen_` gives the number. A batch that is refused leaves all
+        attributes as they were.
+
+        ``weights="auto"`` goes by what the first batch shows, whatever its length: sparse where an
+        array would be larger than 256 MiB, the rows are sparse, there are more than 266 classes and
+        the machine is not zero-sum.
 
         `coef_` and `intercept_` are copied from the stream when they are read first after a call,
         so that small batches cost no more than their rows.

@@ -42,7 +42,8 @@ def fit_stream(
     One pass visits each row once, solves its block exactly and forgets it. Several passes keep
     the dual variables from one to the next in a scratch file; without them each pass would count
     all rows anew, as if C were larger. Memory is that of the weights, of one batch and of a buffer
-    in which rows are shuffled; the certificate takes that of the weights once more.
+    in which rows are shuffled; the certificate takes that of the weights once more. Sparse weights,
+    chosen as for `LinearSVM.partial_fit`, take memory for those that are not zero.
 
     A new stream starts with the first batch. Where that or a later one is refused, the model is
     left as it was before. After one pass, also an interrupted one, `partial_fit` goes on with it.
