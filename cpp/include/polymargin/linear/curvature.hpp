@@ -21,36 +21,38 @@
 
 namespace polymargin {
 
-// nu_c^T f of the variables of an example, f being what holds for its classes.
-template <class T, class Variables, class Body>
-void for_each_margin(const Machine& machine, int k, std::int32_t y, const T* f,
-                     Variables&& variables, Body&& body) {
+// product_v = nu_v^T f for the variables of an example, f being what holds for its classes.
+template <class Rows, class T>
+void set_margins(const LinearProblem<Rows>& problem, const FreeVariables<Rows>& free,
+                 const FreeExample& example, const T* f, std::span<T> product) {
     T mean = 0;
-    if (machine.zero_sum) {
-        for (int c = 0; c < k; ++c) mean += f[c];
-        mean /= T(k);
+    if (problem.machine.zero_sum) {
+        for (int c = 0; c < problem.k; ++c) mean += f[c];
+        mean /= T(problem.k);
     }
-    const T own = f[y], base = machine.base(own, mean);
-    for (auto& v : variables) body(v, v.c == y ? own - mean : base - f[v.c]);
+    const T own = f[example.y], base = problem.machine.base(own, mean);
+    for (const std::uint32_t v : example.variables()) {
+        const std::int32_t c = free.classes[v];
+        product[v] = c == example.y ? own - mean : base - f[c];
+    }
 }
 
 template <class Rows>
 class RowCurvature {
 public:
     using T = typename Rows::value_type;
-    using Variable = FreeVariable<T>;
 
     RowCurvature(const LinearProblem<Rows>& problem, int threads)
         : problem_(problem), V_(problem.template weights<DenseWeights<T>>()) {
         for (int t = 0; t < threads; ++t) workers_.emplace_back(problem);
     }
 
-    void begin(FreeVariables<Rows>&) {}
+    void begin(const FreeVariables<Rows>&) {}
 
     double visits() const { return 1; }  // that a product costs, for each example
 
-    // curved = H p, p being this member of the variables.
-    void multiply(FreeVariables<Rows>& free, T Variable::* p) {
+    // product = H p.
+    void multiply(const FreeVariables<Rows>& free, std::span<const T> p, std::span<T> product) {
         const std::span examples = free.examples();
         const std::size_t threads = crew_for(examples.size(), workers_.size());
         const auto part = [&](std::size_t t) {
@@ -70,8 +72,7 @@ public:
             std::vector<T>& scores = workers_[t].scores;
             for (const FreeExample& example : part(t)) {
                 V_.scores(problem_.rows.row(example.i, workers_[t].row.data()), scores.data());
-                for_each_margin(problem_.machine, problem_.k, example.y, scores.data(),
-                                free.of(example), [](Variable& v, T along) { v.curved = along; });
+                set_margins<Rows, T>(problem_, free, example, scores.data(), product);
             }
         });
     }
@@ -89,8 +90,8 @@ private:
         std::vector<T> row, scores, delta;
     };
 
-    void spread(Worker& worker, FreeVariables<Rows>& free, const FreeExample& example,
-                T Variable::* p) {
+    void spread(Worker& worker, const FreeVariables<Rows>& free, const FreeExample& example,
+                std::span<const T> p) {
         std::vector<T>& delta = worker.delta;
         free.add_alphas(example, p, delta);
         worker.gathered.add(problem_.rows.row(example.i, worker.row.data()), delta.data(),
@@ -107,7 +108,6 @@ template <class Rows>
 class ColumnCurvature {
 public:
     using T = typename Rows::value_type;
-    using Variable = FreeVariable<T>;
 
     ColumnCurvature(const LinearProblem<Rows>& problem, int threads)
         : problem_(problem), stride_(simd::padded<T>(problem.k)), workers_(threads) {
@@ -115,7 +115,7 @@ public:
     }
 
     // Turns the rows of the examples with free variables into columns.
-    void begin(FreeVariables<Rows>& free) {
+    void begin(const FreeVariables<Rows>& free) {
         const std::span examples = free.examples();
         starts_.assign(problem_.features() + 1, 0);
         for (const FreeExample& example : examples) {
@@ -133,19 +133,20 @@ public:
             }
             if (problem_.bias) cells_[next.back()++] = {e, T(1)};
         }
-        classes_.clear();
-        for (const Variable& v : free.all()) classes_.push_back(v.c);
-        is_listed_ = apart * classes_.size() <= stride_ * examples.size();
+        is_listed_ = apart * free.size() <= stride_ * examples.size();
+        const auto all = static_cast<double>(examples.size()) * problem_.k;
+        visits_ = is_listed_ ? static_cast<double>(free.size() + examples.size()) / all : 1;
     }
 
-    double visits() const { return is_listed_ ? 0.25 : 1; }
+    // By the multiply-adds of a product and of a visit.
+    double visits() const { return visits_; }
 
-    // curved = H p, p being this member of the variables.
-    void multiply(FreeVariables<Rows>& free, T Variable::* p) {
+    // product = H p.
+    void multiply(const FreeVariables<Rows>& free, std::span<const T> p, std::span<T> product) {
         if (is_listed_) {
-            multiply_listed(free, p);
+            multiply_listed(free, p, product);
         } else {
-            multiply_all(free, p);
+            multiply_all(free, p, product);
         }
     }
 
@@ -156,26 +157,30 @@ private:
     };
     struct Worker {
         std::vector<T> row;  // of V
-        std::vector<T> out;
+        std::vector<T> out;  // of all threads but the first
     };
 
     // A variable by itself takes about as long as this many of all in order.
     static constexpr std::size_t apart = 8;
 
-    // For each column on some thread; what the threads have put out is added up in workers_[0].
+    // For each column on some thread; `out` is what they add up to.
     template <class Body>
-    void for_all_columns(std::size_t examples, std::size_t size, Body&& body) {
+    void for_all_columns(std::size_t examples, std::span<T> out, Body&& body) {
         const std::size_t threads = crew_for(examples, workers_.size());
         run_crew(threads, [&](std::size_t t) {
-            workers_[t].out.assign(size, T(0));
+            Worker& worker = workers_[t];
+            if (t > 0) worker.out.resize(out.size());
+            const std::span<T> part = t > 0 ? std::span<T>(worker.out) : out;
+            std::ranges::fill(part, T(0));
             const std::size_t last = split(t + 1, threads);
             for (std::size_t j = split(t, threads); j < last; ++j) {
                 const std::span cells(cells_);
-                body(cells.subspan(starts_[j], starts_[j + 1] - starts_[j]), workers_[t]);
+                body(cells.subspan(starts_[j], starts_[j + 1] - starts_[j]), worker.row.data(),
+                     part.data());
             }
         });
         for (std::size_t t = 1; t < threads; ++t) {
-            for (std::size_t at = 0; at < size; ++at) workers_[0].out[at] += workers_[t].out[at];
+            for (std::size_t at = 0; at < out.size(); ++at) out[at] += workers_[t].out[at];
         }
     }
 
@@ -188,79 +193,94 @@ private:
     }
 
     // With the a_i of all classes, and all scores.
-    void multiply_all(FreeVariables<Rows>& free, T Variable::* p) {
+    void multiply_all(const FreeVariables<Rows>& free, std::span<const T> p, std::span<T> product) {
         const std::span examples = free.examples();
         const std::size_t size = examples.size() * stride_;
-        values_.assign(size, T(0));
+        alphas_.assign(size, T(0));
+        scores_.resize(size);
         for (std::size_t e = 0; e < examples.size(); ++e) {
-            free.add_alphas(examples[e], p, std::span(values_).subspan(e * stride_, stride_));
+            free.add_alphas(examples[e], p, std::span(alphas_).subspan(e * stride_, stride_));
         }
-        for_all_columns(examples.size(), size, [&](std::span<const Cell> column, Worker& worker) {
+        for_all_columns(examples.size(), scores_, [&](std::span<const Cell> column, T*, T* out) {
             simd::for_each_pack<T>(stride_, [&]<class P>(std::size_t at, P) {
                 P sum{};
                 for (const auto& [e, x] : column) {
-                    sum += x * simd::load<P>(values_.data() + e * stride_ + at);
+                    sum += x * simd::load<P>(alphas_.data() + e * stride_ + at);
                 }
                 for (const auto& [e, x] : column) {
-                    T* to = worker.out.data() + e * stride_ + at;
+                    T* to = out + e * stride_ + at;
                     simd::store(to, simd::load<P>(to) + x * sum);
                 }
             });
         });
         for (std::size_t e = 0; e < examples.size(); ++e) {
-            for_each_margin(problem_.machine, problem_.k, examples[e].y,
-                            workers_[0].out.data() + e * stride_, free.of(examples[e]),
-                            [](Variable& v, T along) { v.curved = along; });
+            set_margins<Rows, T>(problem_, free, examples[e], scores_.data() + e * stride_,
+                                 product);
         }
     }
 
-    void multiply_listed(FreeVariables<Rows>& free, T Variable::* p) {
-        const std::span variables = free.all();
-        values_.resize(variables.size());
-        for (std::size_t at = 0; at < variables.size(); ++at) values_[at] = variables[at].*p;
-        for_all_columns(free.examples().size(), variables.size(),
-                        [&](std::span<const Cell> column, Worker& worker) {
-                            exchange(column, free.examples(), worker);
+    void multiply_listed(const FreeVariables<Rows>& free, std::span<const T> p,
+                         std::span<T> product) {
+        for_all_columns(free.examples().size(), product,
+                        [&](std::span<const Cell> column, T* V, T* out) {
+                            exchange(column, free, p.data(), V, out);
                         });
-        for (std::size_t at = 0; at < variables.size(); ++at) {
-            variables[at].curved = workers_[0].out[at];
-        }
     }
 
-    void exchange(std::span<const Cell> column, std::span<const FreeExample> examples,
-                  Worker& worker) const {
+    // V is zero before and after.
+    void exchange(std::span<const Cell> column, const FreeVariables<Rows>& free, const T* p, T* V,
+                  T* out) const {
         const Machine& machine = problem_.machine;
-        T* V = worker.row.data();
-        for (const auto& [e, x] : column) {
+        const std::span examples = free.examples();
+        const std::int32_t* classes = free.classes.data();
+        for (std::size_t cell = 0; cell < column.size(); ++cell) {
+            ask_ahead(column, cell, examples, classes, p, out);
+            const auto [e, x] = column[cell];
             const FreeExample& example = examples[e];
-            for (std::uint32_t at = example.first; at < example.last; ++at) {
-                machine.for_each_alpha(example.y, classes_[at], x * values_[at],
+            for (const std::uint32_t v : example.variables()) {
+                machine.for_each_alpha(example.y, classes[v], x * p[v],
                                        [&](std::int32_t c, T change) { V[c] += change; });
             }
         }
         T mean = 0;
         if (machine.zero_sum) {
-            for (const T v : worker.row) mean += v;
+            for (std::size_t c = 0; c < stride_; ++c) mean += V[c];
             mean /= T(problem_.k);
         }
         for (const auto& [e, x] : column) {
             const FreeExample& example = examples[e];
             const T own = V[example.y], base = machine.base(own, mean);
-            for (std::uint32_t at = example.first; at < example.last; ++at) {
-                const std::int32_t c = classes_[at];
-                worker.out[at] += x * (c == example.y ? own - mean : base - V[c]);
+            for (const std::uint32_t v : example.variables()) {
+                const std::int32_t c = classes[v];
+                out[v] += x * (c == example.y ? own - mean : base - V[c]);
             }
         }
-        std::fill(worker.row.begin(), worker.row.end(), T(0));
+        std::fill_n(V, stride_, T(0));
+    }
+
+    // For what cells further on need, their examples first.
+    [[gnu::always_inline]] static void ask_ahead(std::span<const Cell> column, std::size_t cell,
+                                                 std::span<const FreeExample> examples,
+                                                 const std::int32_t* classes, const T* p,
+                                                 const T* out) {
+        constexpr std::size_t ahead = 8;
+        if (cell + 2 * ahead < column.size()) {
+            __builtin_prefetch(&examples[column[cell + 2 * ahead].example]);
+        }
+        if (cell + ahead >= column.size()) return;
+        const std::uint32_t first = examples[column[cell + ahead].example].first;
+        __builtin_prefetch(p + first);
+        __builtin_prefetch(classes + first);
+        __builtin_prefetch(out + first);
     }
 
     const LinearProblem<Rows>& problem_;
     std::size_t stride_;
     bool is_listed_ = false;
+    double visits_ = 1;
     std::vector<std::size_t> starts_;  // of the columns, the constant feature last
     std::vector<Cell> cells_;
-    std::vector<std::int32_t> classes_;
-    std::vector<T> values_;
+    std::vector<T> alphas_, scores_;  // of all classes
     std::vector<Worker> workers_;
 };
 

@@ -4,23 +4,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <ranges>
 #include <span>
 #include <vector>
 
 #include "polymargin/linear/problem.hpp"
 
 namespace polymargin {
-
-template <class T>
-struct FreeVariable {
-    std::int32_t c;
-    T beta, gradient;
-    T total = 0;  // the change so far
-    T residual;   // of the gradient after it
-    T step = 0, direction = 0;
-    T curved = 0;        // H times a change
-    bool fixed = false;  // at a bound, which the change has reached
-};
 
 struct FreeExample {
     std::uint32_t i;
@@ -29,65 +19,90 @@ struct FreeExample {
     int moving;                 // those that are not fixed
     bool tied;                  // sum_c beta_c = C: directions sum to 0
     bool started_tied;          // before any change
+
+    auto variables() const { return std::views::iota(first, last); }
+    std::uint32_t size() const { return last - first; }
 };
 
 template <class Rows>
 class FreeVariables {
 public:
     using T = typename Rows::value_type;
-    using Variable = FreeVariable<T>;
+    using Vector = std::vector<T>;
 
     explicit FreeVariables(const LinearProblem<Rows>& problem) : problem_(problem) {}
 
     std::span<const FreeExample> examples() const { return examples_; }
-    std::span<Variable> all() { return variables_; }
-    std::span<Variable> of(const FreeExample& example) {
-        return std::span(variables_).subspan(example.first, example.last - example.first);
-    }
+    std::size_t size() const { return classes.size(); }
+
+    // One of each for a variable.
+    std::vector<std::int32_t> classes;
+    Vector beta, gradient;
+    Vector total;                     // the change so far
+    Vector residual;                  // of the gradient after it
+    std::vector<std::uint8_t> fixed;  // at a bound, which the change has reached
 
     void clear() {
         examples_.clear();
-        variables_.clear();
+        resize(0);
     }
 
     // `for_each(body)` calls body(c, beta, gradient) and says whether the sum is at its bound.
     template <class ForEach>
     void add(std::uint32_t i, ForEach&& for_each) {
-        const auto first = static_cast<std::uint32_t>(variables_.size());
-        const bool tied = for_each([&](std::int32_t c, T beta, T gradient) {
-            variables_.push_back(
-                {.c = c, .beta = beta, .gradient = gradient, .residual = gradient});
+        const auto first = static_cast<std::uint32_t>(size());
+        const bool tied = for_each([&](std::int32_t c, T value, T slope) {
+            classes.push_back(c);
+            beta.push_back(value);
+            gradient.push_back(slope);
         });
-        const auto last = static_cast<std::uint32_t>(variables_.size());
+        const auto last = static_cast<std::uint32_t>(size());
         if (last - first < (tied ? 2u : 1u)) {
-            variables_.resize(first);
+            resize(first);
             return;
         }
         examples_.push_back(
             {i, problem_.labels[i], first, last, static_cast<int>(last - first), tied, tied});
     }
 
-    // Takes the change back.
-    void reset() {
+    // To be called once all are there. Examples with as many variables follow each other then, so
+    // that the ends of loops over them are foreseen.
+    void arrange() {
+        std::ranges::stable_sort(examples_, {}, &FreeExample::size);
+        const FreeVariables before = *this;
+        std::uint32_t next = 0;
         for (FreeExample& example : examples_) {
-            example.moving = static_cast<int>(example.last - example.first);
-            example.tied = example.started_tied;
-            for (Variable& v : of(example)) {
-                v.total = 0;
-                v.residual = v.gradient;
-                v.fixed = false;
+            const std::uint32_t first = next;
+            for (const std::uint32_t v : example.variables()) {
+                classes[next] = before.classes[v];
+                beta[next] = before.beta[v];
+                gradient[next++] = before.gradient[v];
             }
+            example.first = first;
+            example.last = next;
+        }
+        reset();
+    }
+
+    // No change yet, or none any more.
+    void reset() {
+        total.assign(size(), T(0));
+        residual = gradient;
+        fixed.assign(size(), false);
+        for (FreeExample& example : examples_) {
+            example.moving = static_cast<int>(example.size());
+            example.tied = example.started_tied;
         }
     }
 
     // How many would be at their bounds or beyond after a further step along the direction.
-    std::size_t leaving(T step) {
+    std::size_t leaving(T step, const Vector& direction) const {
         std::size_t count = 0;
         for (const FreeExample& example : examples_) {
             T sum = 0;
-            for (const Variable& v : of(example)) {
-                const T value = v.beta + v.total + step * v.direction;
-                count += !v.fixed && !(value > 0 && value < upper(example, v));
+            for (const std::uint32_t v : example.variables()) {
+                const T value = beta[v] + total[v] + step * direction[v];
+                count += !fixed[v] && !(value > 0 && value < upper(example, v));
                 sum += value;
             }
             count += is_overfull(example, sum);
@@ -98,20 +113,43 @@ public:
     // Fixes the variables that the change takes to their bounds or beyond and, of sparse rows, sums
     // that it takes beyond C; returns their number.
     std::size_t fix() {
-        std::size_t fixed = 0;
+        std::size_t count = 0;
         for (FreeExample& example : examples_) {
-            for (Variable& v : of(example)) {
-                if (v.fixed) continue;
-                const T value = v.beta + v.total, bound = upper(example, v);
+            for (const std::uint32_t v : example.variables()) {
+                if (fixed[v]) continue;
+                const T value = beta[v] + total[v], bound = upper(example, v);
                 if (value > 0 && value < bound) continue;
-                v.total = (value <= 0 ? T(0) : bound) - v.beta;
-                v.fixed = true;
+                total[v] = (value <= 0 ? T(0) : bound) - beta[v];
+                fixed[v] = true;
                 --example.moving;
-                ++fixed;
+                ++count;
             }
-            if (Rows::is_sparse) fixed += tie(example);
+            if (Rows::is_sparse) count += tie(example);
         }
-        return fixed;
+        return count;
+    }
+
+    // Lets variables move again whose residual points away from the bound they are fixed at, and
+    // sums that the change has taken to C.
+    void release() {
+        for (FreeExample& example : examples_) {
+            T mean = 0;  // of what moves, where the sum is kept
+            if (example.tied && example.moving > 0) {
+                for (const std::uint32_t v : example.variables()) {
+                    if (!fixed[v]) mean += residual[v] / T(example.moving);
+                }
+            }
+            if (mean < 0 && !example.started_tied) {
+                example.tied = false;
+                mean = 0;
+            }
+            for (const std::uint32_t v : example.variables()) {
+                const bool at_zero = total[v] == -beta[v];
+                if (!fixed[v] || (at_zero ? residual[v] <= mean : residual[v] >= mean)) continue;
+                fixed[v] = false;
+                ++example.moving;
+            }
+        }
     }
 
     // The change becomes one that stays inside the bounds.
@@ -119,35 +157,36 @@ public:
         for (const FreeExample& example : examples_) {
             const T C = T(problem_.upper[example.i]);
             T sum = 0;
-            for (Variable& v : of(example)) {
-                v.total = std::clamp(v.beta + v.total, T(0), upper(example, v));
-                sum += v.total;
+            for (const std::uint32_t v : example.variables()) {
+                total[v] = std::clamp(beta[v] + total[v], T(0), upper(example, v));
+                sum += total[v];
             }
             const T scale = problem_.machine.simplex() && sum > C ? C / sum : T(1);
-            for (Variable& v : of(example)) v.total = v.total * scale - v.beta;
+            for (const std::uint32_t v : example.variables()) {
+                total[v] = total[v] * scale - beta[v];
+            }
         }
     }
 
-    // Sum of the products of two members.
-    double inner(T Variable::* a, T Variable::* b) const {
-        double sum = 0;
-        for (const Variable& v : variables_) sum += double(v.*a) * double(v.*b);
-        return sum;
-    }
-
-    // alpha += sum_c p_c nu_c of an example, p being a member, and the other way.
-    void add_alphas(const FreeExample& example, T Variable::* p, std::span<T> alpha) {
-        for (const Variable& v : of(example)) {
-            problem_.machine.for_each_alpha(example.y, v.c, v.*p,
+    // alpha += sum_v p_v nu_v of an example, and the other way.
+    void add_alphas(const FreeExample& example, std::span<const T> p, std::span<T> alpha) const {
+        for (const std::uint32_t v : example.variables()) {
+            problem_.machine.for_each_alpha(example.y, classes[v], p[v],
                                             [&](std::int32_t c, T change) { alpha[c] += change; });
         }
     }
-    void clear_alphas(const FreeExample& example, std::span<T> alpha) {
-        for (const Variable& v : of(example)) alpha[v.c] = 0;
+    void clear_alphas(const FreeExample& example, std::span<T> alpha) const {
+        for (const std::uint32_t v : example.variables()) alpha[classes[v]] = 0;
         alpha[example.y] = 0;
     }
 
 private:
+    void resize(std::size_t count) {
+        classes.resize(count);
+        beta.resize(count);
+        gradient.resize(count);
+    }
+
     bool is_overfull(const FreeExample& example, T sum) const {
         return problem_.machine.simplex() && !example.tied && sum > T(problem_.upper[example.i]);
     }
@@ -155,21 +194,22 @@ private:
     // Makes a sum beyond C one of C, which is kept from then on; says whether it was beyond.
     bool tie(FreeExample& example) {
         T sum = 0;
-        for (const Variable& v : of(example)) sum += v.beta + v.total;
+        for (const std::uint32_t v : example.variables()) sum += beta[v] + total[v];
         if (!is_overfull(example, sum)) return false;
         const T scale = T(problem_.upper[example.i]) / sum;
-        for (Variable& v : of(example)) v.total = (v.beta + v.total) * scale - v.beta;
+        for (const std::uint32_t v : example.variables()) {
+            total[v] = (beta[v] + total[v]) * scale - beta[v];
+        }
         example.tied = true;
         return true;
     }
 
-    T upper(const FreeExample& example, const Variable& v) const {
-        return T(problem_.machine.upper(v.c == example.y, problem_.upper[example.i]));
+    T upper(const FreeExample& example, std::uint32_t v) const {
+        return T(problem_.machine.upper(classes[v] == example.y, problem_.upper[example.i]));
     }
 
     const LinearProblem<Rows>& problem_;
     std::vector<FreeExample> examples_;
-    std::vector<Variable> variables_;
 };
 
 }  // namespace polymargin

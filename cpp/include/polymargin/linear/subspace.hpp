@@ -10,8 +10,12 @@
 // the dual objective from falling. More and Toraldo (1991), with blocks.
 //
 // Examples that contradict each other make H nearly singular: conjugate gradients then run far out
-// of the bounds, and what clipping leaves of p may be of no use. A careful step goes no further at
-// a time than a small part of the variables allow, fixes those at their bounds and starts anew.
+// of the bounds, and what clipping leaves of p may be of no use. Two things help. A variable that
+// was fixed at a bound on the way is released where the gradient points inside again: one at the
+// wrong bound shortens the line search for all others. (Where many variables of an example are free
+// and steps are good as they are, as on images, that costs more than it gains.) And a careful step
+// goes no further at a time than a small part of the variables allow, fixes those at their bounds
+// and starts anew.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +38,7 @@ template <class Rows, WeightStore Store>
 class SubspaceStep {
 public:
     using T = typename Rows::value_type;
-    using Variable = FreeVariable<T>;
+    using Vector = std::vector<T>;
 
     SubspaceStep(const LinearProblem<Rows>& problem, std::span<const T> norms, Duals<T>& duals,
                  Store& weights, int threads)
@@ -53,8 +57,8 @@ public:
     }
 
     // A step over the given examples that takes at most `budget` visits; where `interrupted` says
-    // so, it ends with what is reached. The first one that clipping makes useless is taken again
-    // with care, as all later ones are from the start. Returns the cost in visits.
+    // so, it ends with what is reached. One that clipping makes useless is taken again with care,
+    // as later ones are from the start until such steps are good. Returns the cost in visits.
     template <class Interrupted>
     double run(Visitor<Rows, Store>& visitor, std::span<const std::uint32_t> examples,
                double budget, Interrupted&& interrupted) {
@@ -63,6 +67,7 @@ public:
         passes_ = 2;
         const auto size = static_cast<double>(free_.examples().size());
         if (most_passes() * size > budget) return std::min(passes_ * size, budget);
+        preconditioner_.factorise(free_);
         Along along = find_change(interrupted);
         if (can_be_careful && !is_careful_ && along.slope > 0 && along.length() < useless) {
             is_careful_ = true;
@@ -71,6 +76,7 @@ public:
                 along = find_change(interrupted);
             }
         }
+        if (is_careful_) adapt(along.length());
         move(along);
         return passes_ * size;
     }
@@ -81,9 +87,9 @@ private:
     static constexpr int rounds = 4, careful_rounds = 40;
     static constexpr int fewest = 20, most = 40;  // iterations of a round
     static constexpr std::size_t few = 50;        // one variable in so many
-    static constexpr std::size_t crowd = 100;     // likewise, that a careful step fixes at a time
-    static constexpr double useless = 0.1;        // length of a step
-    static constexpr int trials = 5;              // of longer steps
+    static constexpr double crowd = 100;          // likewise, that a careful step fixes at a time
+    static constexpr double useless = 0.1, good = 0.9;  // length of a step
+    static constexpr int trials = 5;                    // of longer steps
 
     // The dual objective along total.
     struct Along {
@@ -107,11 +113,11 @@ private:
         bool settled = false;
         int left = rounds * iterations_;
         const int count = is_careful_ ? careful_rounds : rounds;
-        for (int round = 0; round < count && left > 0 && !free_.all().empty(); ++round) {
+        for (int round = 0; round < count && left > 0 && free_.size() > 0; ++round) {
             last = conjugate_gradients(std::min(left, iterations_), interrupted);
             left -= std::max(1, last.iterations);
             const std::size_t fixed = free_.fix();
-            settled = few * fixed <= free_.all().size();
+            settled = few * fixed <= free_.size();
             if ((fixed == 0 && !last.is_cut) || interrupted()) break;
             restart();
         }
@@ -124,6 +130,18 @@ private:
         return lengthen();
     }
 
+    // After a careful step of which the line search left so much. Good ones need less care.
+    void adapt(double length) {
+        if (length > good) {
+            crowd_ /= 4;
+        } else if (length < 0.5) {
+            crowd_ = std::min(4 * crowd_, 4 * crowd);
+        }
+        if (crowd_ >= 2) return;
+        is_careful_ = false;
+        crowd_ = crowd;
+    }
+
     void gather(Visitor<Rows, Store>& visitor, std::span<const std::uint32_t> examples) {
         free_.clear();
         for (const std::uint32_t i : examples) {
@@ -132,11 +150,20 @@ private:
             free_.add(i, [&](auto&& body) { return visitor.block().for_each_free(body); });
             visitor.discard();
         }
+        free_.arrange();
+        for (Vector* vector : {&step_, &direction_, &curved_}) vector->resize(free_.size());
     }
 
-    void multiply(T Variable::* p) {
-        curvature_.multiply(free_, p);
+    // curved = H p.
+    void multiply(const Vector& p) {
+        curvature_.multiply(free_, p, curved_);
         passes_ += curvature_.visits();
+    }
+
+    static double inner(const Vector& a, const Vector& b) {
+        double sum = 0;
+        for (std::size_t v = 0; v < a.size(); ++v) sum += double(a[v]) * double(b[v]);
+        return sum;
     }
 
     struct Solved {
@@ -148,36 +175,37 @@ private:
     template <class Interrupted>
     Solved conjugate_gradients(int iterations, Interrupted&& interrupted) {
         Solved solved;
-        preconditioner_.factorise(free_);
         keep_feasible();
-        preconditioner_.solve(free_);
-        double energy = free_.inner(&Variable::residual, &Variable::step);
-        for (Variable& v : free_.all()) v.direction = v.step;
+        preconditioner_.solve(free_, step_);
+        double energy = inner(free_.residual, step_);
+        direction_ = step_;
         const double enough = 1e-4 * energy;
         while (solved.iterations < iterations && energy > enough && !interrupted()) {
-            multiply(&Variable::direction);
+            multiply(direction_);
             ++solved.iterations;
-            const double curvature = free_.inner(&Variable::direction, &Variable::curved);
+            const double curvature = inner(direction_, curved_);
             if (!(curvature > 0)) {
                 solved.is_enough = true;
                 return solved;
             }
             const double whole = energy / curvature, part = is_careful_ ? cut(whole) : whole;
             const T alpha = T(part);
-            for (Variable& v : free_.all()) {
-                v.total += alpha * v.direction;
-                v.residual -= alpha * v.curved;
+            for (std::size_t v = 0; v < free_.size(); ++v) {
+                free_.total[v] += alpha * direction_[v];
+                free_.residual[v] -= alpha * curved_[v];
             }
             if (part < whole) {
                 solved.is_cut = true;
                 return solved;
             }
             keep_feasible();
-            preconditioner_.solve(free_);
-            const double next = free_.inner(&Variable::residual, &Variable::step);
+            preconditioner_.solve(free_, step_);
+            const double next = inner(free_.residual, step_);
             const T beta = T(next / energy);
             energy = next;
-            for (Variable& v : free_.all()) v.direction = v.step + beta * v.direction;
+            for (std::size_t v = 0; v < free_.size(); ++v) {
+                direction_[v] = step_[v] + beta * direction_[v];
+            }
         }
         solved.is_enough = energy <= enough;
         return solved;
@@ -187,7 +215,7 @@ private:
     double cut(double step) {
         constexpr int halvings = 30;
         for (int at = 0; at < halvings; ++at, step /= 2) {
-            if (crowd * free_.leaving(T(step)) <= free_.all().size()) break;
+            if (crowd_ * double(free_.leaving(T(step), direction_)) <= double(free_.size())) break;
         }
         return step;
     }
@@ -197,63 +225,67 @@ private:
     void keep_feasible() {
         for (const FreeExample& example : free_.examples()) {
             T mean = 0;
-            for (Variable& v : free_.of(example)) {
-                if (v.fixed) v.residual = 0;
-                mean += v.residual;
+            for (const std::uint32_t v : example.variables()) {
+                if (free_.fixed[v]) free_.residual[v] = 0;
+                mean += free_.residual[v];
             }
             if (!example.tied || example.moving == 0) continue;
             mean /= T(example.moving);
-            for (Variable& v : free_.of(example)) {
-                if (!v.fixed) v.residual -= mean;
+            for (const std::uint32_t v : example.variables()) {
+                if (!free_.fixed[v]) free_.residual[v] -= mean;
             }
         }
     }
 
     // The residual at the present total.
     void restart() {
-        multiply(&Variable::total);
-        for (Variable& v : free_.all()) v.residual = v.gradient - v.curved;
+        multiply(free_.total);
+        for (std::size_t v = 0; v < free_.size(); ++v) {
+            free_.residual[v] = free_.gradient[v] - curved_[v];
+        }
+        const bool few_are_free = curvature_.visits() < 1;
+        if ((few_are_free || is_careful_) && rise().length() < good) free_.release();
     }
 
     // Moves as far along total as the dual objective rises, at most to the bounds.
     void move(const Along& along) {
         if (!(along.slope > 0) || !(along.curvature > 0)) return;
         const T step = T(along.length());
-        for (Variable& v : free_.all()) v.direction = step * v.total;
+        for (std::size_t v = 0; v < free_.size(); ++v) direction_[v] = step * free_.total[v];
         std::vector<T> row(problem_.rows.scratch_size()), alpha(simd::padded<T>(problem_.k));
         for (const FreeExample& example : free_.examples()) {
-            free_.add_alphas(example, &Variable::direction, alpha);
+            free_.add_alphas(example, direction_, alpha);
             weights_.add(problem_.rows.row(example.i, row.data()), alpha.data(), weights_.whole());
             free_.clear_alphas(example, alpha);
-            for (const Variable& v : free_.of(example)) {
-                duals_.add(example.i, v.c, v.direction, step == 1 && v.total == -v.beta);
+            for (const std::uint32_t v : example.variables()) {
+                duals_.add(example.i, free_.classes[v], direction_[v],
+                           step == 1 && free_.total[v] == -free_.beta[v]);
             }
         }
     }
 
+    // Once curved is H total.
+    Along rise() const { return {inner(free_.gradient, free_.total), inner(free_.total, curved_)}; }
+
     Along look_along() {
-        multiply(&Variable::total);
-        return {free_.inner(&Variable::gradient, &Variable::total),
-                free_.inner(&Variable::total, &Variable::curved)};
+        multiply(free_.total);
+        return rise();
     }
 
     // Where the objective still rises at the end of total, a longer one that is clipped again may
     // be better.
     Along lengthen() {
         Along along = look_along();
-        std::vector<T> kept;
+        Vector kept;
         for (int trial = 0; trial < trials; ++trial) {
             if (!(along.curvature > 0) || along.slope < 1.5 * along.curvature) break;
-            kept.clear();
+            kept = free_.total;
             const T factor = T(std::min(along.slope / along.curvature, 10.0));
-            for (Variable& v : free_.all()) {
-                kept.push_back(v.total);
-                v.total *= factor;
-            }
+            for (T& change : free_.total) change *= factor;
             free_.clip();
             const Along longer = look_along();
             if (longer.gain() <= 1.01 * along.gain()) {
-                for (std::size_t at = 0; at < kept.size(); ++at) free_.all()[at].total = kept[at];
+                free_.total = kept;
                 break;
             }
             along = longer;
@@ -268,8 +300,10 @@ private:
     FreeVariables<Rows> free_;
     std::conditional_t<Rows::is_sparse, ColumnCurvature<Rows>, RowCurvature<Rows>> curvature_;
     Preconditioner<Rows> preconditioner_;
+    Vector step_, direction_, curved_;  // of conjugate gradients
     int iterations_ = fewest;
     bool is_careful_ = false;
+    double crowd_ = crowd;
     double passes_ = 0;
 };
 
