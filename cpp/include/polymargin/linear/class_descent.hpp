@@ -110,8 +110,9 @@ private:
         const double tolerance = part * std::min(accept_, 1.0) * goal_.tol;
         if (!goal_.by_gap()) return met.violation <= tolerance;
         const double aim = tolerance * met.primal();
-        if (std::isinf(seen.gap)) return met.gap <= aim;
-        return met.gap <= std::min(0.3 * seen.gap, std::max(0.1 * seen.gap, aim));
+        // Before the first look most of those that matter are no candidates yet.
+        if (std::isinf(seen.gap)) return met.gap <= std::max(0.1 * met.primal(), aim);
+        return met.gap <= std::min(0.3 * seen.gap, std::max(0.05 * seen.gap, aim));
     }
 
     // Descends on the active classes; false if it was cut short.

@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "polymargin/linear/by_class/block.hpp"
@@ -84,7 +87,7 @@ private:
                 block_.add(problem_.rows.row(i, scratch_.data()), problem_.bias,
                            static_cast<int>(lane), one.sign(i) * beta);
             }
-            floor_[lane] = T(-Machine::other_margin) - near;
+            floor_[lane] = T(-Machine::other_margin);
             found_[lane] = {.next = 0,
                             .room = room(one, candidates),
                             .least = floor_[lane],
@@ -107,11 +110,11 @@ private:
             all += one.upper(i);
             if (one.own(i)) own += one.upper(i);
         }
-        const double mean =
-            candidates.empty() ? one.upper(0) : all / static_cast<double>(candidates.size());
-        const double wanted = std::max(3 * own / mean, static_cast<double>(candidates.size()));
         const auto n = static_cast<double>(problem_.size());
-        return static_cast<std::size_t>(std::clamp(wanted, std::min(64.0, n), n));
+        const auto count = static_cast<double>(candidates.size());
+        const double mean = candidates.empty() ? one.upper(0) : all / count;
+        const double wanted = std::max({64.0, 3 * own / mean, 2 * count});
+        return static_cast<std::size_t>(std::min(wanted, n));
     }
 
     // Those that are candidates already are taken out of the scores.
@@ -148,10 +151,8 @@ private:
 
     void see_other(Found& found, std::uint32_t i, T f) {
         const double g = Machine::other_margin + double(f);
-        if (g > 0) {
-            found.loss += problem_.machine.upper(false, problem_.upper[i]) * g;
-            found.violation = std::max(found.violation, g);
-        }
+        found.loss += problem_.machine.upper(false, problem_.upper[i]) * g;
+        found.violation = std::max(found.violation, g);
         if (f < found.least) return;
         found.others.push_back({f, i});
         if (found.others.size() >= 2 * found.room + 64) cut(found);
@@ -186,8 +187,6 @@ private:
         std::inplace_merge(candidates.begin(), candidates.begin() + middle, candidates.end(),
                            by_example);
     }
-
-    static constexpr T near = T(0.02);  // of a gradient: examples this close become candidates
 
     const LinearProblem<Rows>& problem_;
     ClassBlock<T> block_;

@@ -52,7 +52,7 @@ public:
         for (int round = 0; round < most_rounds; ++round) {
             const Met all = pass(one, candidates, order_, random, interrupted);
             if (interrupted() || enough(all)) break;
-            const auto least = static_cast<float>(0.05 * all.gap / static_cast<double>(count));
+            const auto least = static_cast<float>(0.2 * all.gap / static_cast<double>(count));
             const auto end = std::partition(order_.begin(), order_.end(),
                                             [&](std::uint32_t at) { return gaps_[at] > least; });
             const std::span active(order_.begin(), end);
