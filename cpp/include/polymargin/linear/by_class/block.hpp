@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "polymargin/linear/weights/dense.hpp"
@@ -27,9 +28,9 @@ public:
         counts_ = {};
     }
 
-    // w_lane += a x.
+    // The weights of a class at the features of a row; w has those of all features, then the bias.
     template <class Row>
-    void add(const Row row, bool bias, int lane, T a) {
+    void set(const Row row, int lane, std::span<const double> w) {
         for (std::size_t p = 0; p < row.size(); ++p) {
             const std::size_t j = row.index(p);
             if (place_[j] == 0) {
@@ -37,11 +38,11 @@ public:
                 features_.push_back(static_cast<std::uint32_t>(j));
                 rows_.emplace_back();
             }
-            T& w = rows_[place_[j]].values[lane];
-            counts_[lane] += w == 0;
-            w += a * row.value(p);
+            T& to = rows_[place_[j]].values[lane];
+            counts_[lane] += to == 0 && T(w[j]) != 0;
+            to = T(w[j]);
         }
-        if (bias) bias_.values[lane] += a;
+        if (w.size() > place_.size()) bias_.values[lane] = T(w.back());
     }
 
     template <class Row>
@@ -51,7 +52,7 @@ public:
         detail::scores_fixed<packs, false>(placed, rows_[0].values, lanes, bias_.values, f);
     }
 
-    // Weights of a class that are not zero, but for sums that were so on the way.
+    // Weights of a class that are not zero.
     std::size_t nonzeros(int lane) const { return counts_[lane]; }
 
 private:

@@ -50,16 +50,17 @@ public:
             for (std::size_t part; !interrupted() && (part = next.fetch_add(1)) < parts;) {
                 const std::size_t first = part * at_once;
                 const auto some = classes.subspan(first, std::min(at_once, classes.size() - first));
-                member.states.clear();
+                member.look.clear();
                 for (const std::int32_t c : some) {
                     ClassState<T>& state = states[c == no_class ? 0 : c];
                     start(c, state);
                     member.solve(
                         c, state.candidates, Random(seed_ + 0x10001u * rounds_ + c),
                         [&](const auto& met) { return enough(c, state, met); }, interrupted);
-                    member.states.push_back(&state);
+                    member.look.add(c, state, member.solve.weights());
+                    member.solve.clear();
                 }
-                member.look(some, member.states, interrupted);
+                member.look(interrupted);
             }
         });
         return !stopped;
@@ -69,7 +70,6 @@ private:
     struct Member {
         ClassSolver<Rows> solve;
         ClassLook<Rows> look;
-        std::vector<ClassState<T>*> states;
 
         Member(const LinearProblem<Rows>& problem, std::span<const T> norms)
             : solve(problem, norms), look(problem) {}

@@ -1,5 +1,6 @@
 // A look at all examples by a few classes: the gap of each class, and the examples that should
-// become candidates of its next descent, those with the largest gradients.
+// become candidates of its next descent, those with the largest gradients. The classes are added
+// one after the other, then they look together.
 #pragma once
 
 #include <algorithm>
@@ -32,12 +33,40 @@ public:
           scores_(chunk * lanes),
           scratch_(problem.rows.scratch_size()) {}
 
-    // For classes[lane] and its state; where it is interrupted, the states keep their dual
-    // variables and know nothing else.
+    void clear() {
+        block_.clear();
+        floor_.fill(-never);
+        classes_.clear();
+    }
+
+    // A class and its weights.
+    void add(std::int32_t c, ClassState<T>& state, std::span<const double> weights) {
+        const ClassProblem<Rows> one{problem_, c};
+        const std::size_t lane = classes_.size();
+        classes_.push_back({one, &state});
+        std::erase_if(state.candidates, [&](const Candidate<T>& candidate) {
+            return candidate.beta == 0 && !one.own(candidate.i);
+        });
+        for (const auto& [i, beta] : state.candidates) {
+            if (beta == 0) continue;
+            block_.set(problem_.rows.row(i, scratch_.data()), static_cast<int>(lane), weights);
+        }
+        floor_[lane] = T(-Machine::other_margin);
+        Found& found = found_[lane];
+        found.others.clear();
+        found = {.next = 0,
+                 .room = room(one, state.candidates),
+                 .least = floor_[lane],
+                 .others = std::move(found.others),
+                 .loss = {},
+                 .margins = {},
+                 .squared_norm = {},
+                 .violation = 0};
+    }
+
+    // Where it is interrupted, states keep their dual variables and know nothing else.
     template <class Interrupted>
-    void operator()(std::span<const std::int32_t> classes, std::span<ClassState<T>* const> states,
-                    Interrupted&& interrupted) {
-        begin(classes, states);
+    void operator()(Interrupted&& interrupted) {
         const std::size_t n = problem_.size();
         for (std::size_t first = 0; first < n; first += chunk) {
             if (interrupted()) return;
@@ -46,20 +75,24 @@ public:
                 if (i + 2 < n) problem_.rows.prefetch_contents(i + 2);
                 block_.scores(problem_.rows.row(i, scratch_.data()), score(i - first));
             }
-            for (std::size_t lane = 0; lane < classes.size(); ++lane) {
-                see_candidates(classes[lane], states[lane]->candidates, found_[lane], first, last,
-                               static_cast<int>(lane));
+            for (std::size_t lane = 0; lane < classes_.size(); ++lane) {
+                see_candidates(lane, first, last);
             }
             if (problem_.machine.has_others) see_others(first, last);
         }
-        for (std::size_t lane = 0; lane < classes.size(); ++lane) {
-            end(*states[lane], found_[lane], block_.nonzeros(static_cast<int>(lane)));
+        for (std::size_t lane = 0; lane < classes_.size(); ++lane) {
+            end(*classes_[lane].state, found_[lane], block_.nonzeros(static_cast<int>(lane)));
         }
     }
 
 private:
     static constexpr std::size_t chunk = 256;  // examples
     static constexpr T never = -std::numeric_limits<T>::infinity();
+
+    struct Looking {
+        ClassProblem<Rows> one;
+        ClassState<T>* state;
+    };
 
     // What is seen of a class.
     struct Found {
@@ -72,33 +105,6 @@ private:
     };
 
     T* score(std::size_t e) { return scores_.data() + e * lanes; }
-
-    void begin(std::span<const std::int32_t> classes, std::span<ClassState<T>* const> states) {
-        block_.clear();
-        std::fill(floor_.begin(), floor_.end(), -never);
-        for (std::size_t lane = 0; lane < classes.size(); ++lane) {
-            const ClassProblem<Rows> one{problem_, classes[lane]};
-            auto& candidates = states[lane]->candidates;
-            std::erase_if(candidates, [&](const Candidate<T>& candidate) {
-                return candidate.beta == 0 && !one.own(candidate.i);
-            });
-            for (const auto& [i, beta] : candidates) {
-                if (beta == 0) continue;
-                block_.add(problem_.rows.row(i, scratch_.data()), problem_.bias,
-                           static_cast<int>(lane), one.sign(i) * beta);
-            }
-            floor_[lane] = T(-Machine::other_margin);
-            found_[lane] = {.next = 0,
-                            .room = room(one, candidates),
-                            .least = floor_[lane],
-                            .others = std::move(found_[lane].others),
-                            .loss = {},
-                            .margins = {},
-                            .squared_norm = {},
-                            .violation = 0};
-            found_[lane].others.clear();
-        }
-    }
 
     // With a bias, the dual variables of others have to weigh about as much as those of the class
     // and one more. Without, every example has to be kept away by features of its own.
@@ -118,9 +124,10 @@ private:
     }
 
     // Those that are candidates already are taken out of the scores.
-    void see_candidates(std::int32_t c, std::span<const Candidate<T>> candidates, Found& found,
-                        std::size_t first, std::size_t last, int lane) {
-        const ClassProblem<Rows> one{problem_, c};
+    void see_candidates(std::size_t lane, std::size_t first, std::size_t last) {
+        const auto& [one, state] = classes_[lane];
+        const std::span<const Candidate<T>> candidates = state->candidates;
+        Found& found = found_[lane];
         for (; found.next < candidates.size() && candidates[found.next].i < last; ++found.next) {
             const auto [i, beta] = candidates[found.next];
             const T f = std::exchange(score(i - first)[lane], never);
@@ -192,7 +199,8 @@ private:
     ClassBlock<T> block_;
     std::vector<T> scores_;  // of a chunk, an example after the other
     std::vector<T> scratch_;
-    std::array<T, lanes> floor_;  // scores above it are looked at
+    std::array<T, lanes> floor_;    // scores above it are looked at
+    std::vector<Looking> classes_;  // by lane
     std::array<Found, lanes> found_;
 };
 

@@ -3,8 +3,8 @@
 //
 //     beta_i <- clip(beta_i + g_i / |x_i|^2, 0, u_i),
 //
-// with the weights of the class at hand. After a pass over all candidates follow passes over those
-// with more than a small part of the gap.
+// with the weights of the class at hand, in double: they are the sum of many small steps. After a
+// pass over all candidates follow passes over those with more than a small part of the gap.
 //
 // Hsieh et al. (2008), algorithms 1 and 3, with the gap in place of the projected gradient.
 #pragma once
@@ -39,7 +39,7 @@ public:
         double primal() const { return 0.5 * squared_norm + loss; }
     };
 
-    // Until enough(met), or for as long as that is worth it.
+    // Until enough(met), or for as long as that is worth it. The weights stay until clear().
     template <class Enough, class Interrupted>
     void operator()(std::int32_t c, std::vector<Candidate<T>>& candidates, Random random,
                     Enough&& enough, Interrupted&& interrupted) {
@@ -61,15 +61,18 @@ public:
                 if (interrupted() || some.gap < 0.2 * all.gap) break;
             }
         }
-        std::fill(w_.begin(), w_.end(), T(0));
     }
+
+    // The bias is behind the features.
+    std::span<const double> weights() const { return w_; }
+    void clear() { std::fill(w_.begin(), w_.end(), 0.0); }
 
 private:
     static constexpr int most_rounds = 20, most_inner = 8;
 
     void load(const ClassProblem<Rows>& one, std::span<const Candidate<T>> candidates) {
         for (const auto& [i, beta] : candidates) {
-            if (beta != 0) add(problem_.rows.row(i, scratch_.data()), one.sign(i) * beta);
+            if (beta != 0) add(problem_.rows.row(i, scratch_.data()), one.sign(i) * double(beta));
         }
     }
 
@@ -93,28 +96,29 @@ private:
         const std::uint32_t i = candidate.i;
         if (!one.has_variable(i)) return 0;
         const auto row = problem_.rows.row(i, scratch_.data());
-        const T sign = one.sign(i), upper = T(one.upper(i)), before = candidate.beta;
-        const T f = score(row);
-        const T g = T(one.margin(i)) - sign * f;
-        const double loss = double(upper) * std::max(T(0), g);
-        const double gap = loss - double(before) * g;
+        const double sign = one.sign(i), upper = one.upper(i), before = candidate.beta;
+        const double f = score(row), g = one.margin(i) - sign * f;
+        const double loss = upper * std::max(0.0, g);
+        const double gap = loss - before * g;
         met.gap += gap;
         met.loss += loss;
-        met.squared_norm += double(sign * before) * f;
+        met.squared_norm += sign * before * f;
         if ((g > 0 && before < upper) || (g < 0 && before > 0)) {
-            met.violation = std::max(met.violation, std::abs(double(g)));
-            const T q = norms_[i];
-            const T free = q > 0 ? before + g / q : g > 0 ? upper : T(0);
-            candidate.beta = std::clamp(free, T(0), upper);
-            if (candidate.beta != before) add(row, sign * (candidate.beta - before));
+            const double q = norms_[i];
+            const double free = q > 0 ? before + g / q : g > 0 ? upper : 0;
+            candidate.beta = T(std::clamp(free, 0.0, upper));
+            if (candidate.beta != T(before)) {
+                met.violation = std::max(met.violation, std::abs(g));
+                add(row, sign * (double(candidate.beta) - before));
+            }
         }
         return static_cast<float>(gap);
     }
 
     // The row by value: a reference might alias the weights.
-    T score(const RowOf<Rows> row) const {
-        const T* w = w_.data();
-        T sums[4]{};
+    double score(const RowOf<Rows> row) const {
+        const double* w = w_.data();
+        double sums[4]{};
         std::size_t p = 0;
         for (; p + 4 <= row.size(); p += 4) {
 #pragma GCC unroll 4
@@ -123,19 +127,19 @@ private:
             }
         }
         for (; p < row.size(); ++p) sums[0] += row.value(p) * w[row.index(p)];
-        const T bias = problem_.bias ? w_.back() : T(0);
+        const double bias = problem_.bias ? w_.back() : 0;
         return bias + ((sums[0] + sums[1]) + (sums[2] + sums[3]));
     }
 
-    void add(const RowOf<Rows> row, T a) {
-        T* w = w_.data();
+    void add(const RowOf<Rows> row, double a) {
+        double* w = w_.data();
         for (std::size_t p = 0; p < row.size(); ++p) w[row.index(p)] += a * row.value(p);
         if (problem_.bias) w_.back() += a;
     }
 
     const LinearProblem<Rows>& problem_;
     std::span<const T> norms_;
-    std::vector<T> w_;  // 0 between calls
+    std::vector<double> w_;
     std::vector<T> scratch_;
     std::vector<std::uint32_t> order_;  // of the candidates
     std::vector<float> gaps_;           // of each candidate, at its last visit
