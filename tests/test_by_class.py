@@ -1,4 +1,4 @@
-"""One-vs-rest with very many classes goes class by class: the same answers as all of them together."""
+"""One-vs-rest with very many classes goes class by class: the answers are those of all together."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -50,9 +50,11 @@ TEST(by_class, reaches_the_optimum_of_all_classes_together) {
                     const double tol = 1e-4;
                     const auto found = fit(problem, by_class(tol));
                     check_optimal(problem, found, tol);
-                    const auto other = fit(problem, together(tol));
-                    CHECK_CLOSE(found.outcome.certificate.primal, other.outcome.certificate.primal,
-                                2 * tol);
+                    if constexpr (Rows::is_sparse) {
+                        const auto other = fit(problem, together(tol));
+                        CHECK_CLOSE(found.outcome.certificate.primal,
+                                    other.outcome.certificate.primal, 2 * tol);
+                    }
                 });
             }
         }
