@@ -43,7 +43,7 @@ def texts(
 
 @pytest.fixture
 def searching(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small problems are solved as large ones are: searches, and sweeps over listed classes."""
+    """Small problems are solved as large ones are: searches, or one class after the other."""
     plain = _descent.with_options
     monkeypatch.setattr(
         _descent, "with_options", lambda options, **changes: plain(

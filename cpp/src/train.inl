@@ -5,6 +5,7 @@
 
 #include "polymargin/fit/watch.hpp"
 #include "polymargin/linear/block_descent.hpp"
+#include "polymargin/linear/class_descent.hpp"
 #include "polymargin/linear/searching_descent.hpp"
 #include "polymargin/linear/stream.hpp"
 #include "polymargin/linear/train.hpp"
@@ -15,11 +16,15 @@ namespace polymargin {
 template <class Rows, WeightStore Store, class T>
 LinearOutcome train(const LinearProblem<Rows>& problem, const LinearOptions& options,
                     Duals<T>& duals, Store& weights, const Observer& observer) {
-    // Searches score many examples at once. The mean over classes needs them all at every visit.
+    // Where classes share nothing, each is trained on its own. Searches score many examples at
+    // once; the mean over classes needs them all at every visit.
     if constexpr (requires { typename Store::template Together<Rows, T>; }) {
         const double variables = static_cast<double>(problem.size()) * problem.k;
         const bool pays = options.class_lists && variables >= options.searched_from &&
                           !options.goal.record_passes;
+        if (pays && !duals.flat() && problem.machine.separable()) {
+            return ClassDescent<Rows, Store>(problem, options, duals, weights, observer).run();
+        }
         if (pays && !duals.flat() && !problem.machine.zero_sum) {
             return SearchingDescent<Rows, Store>(problem, options, duals, weights, observer).run();
         }
