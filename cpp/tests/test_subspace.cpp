@@ -143,7 +143,7 @@ void check_exact(const LinearProblem<Sparse>& problem, std::span<const double> n
         }
     }
     Preconditioner<Sparse> preconditioner(problem, norms);
-    preconditioner.factorise(free);
+    preconditioner.begin(free);
     std::vector<double> step(free.size());
     preconditioner.solve(free, step);
     // Absolute machines with a full simplex and an own variable have a D of their own.

@@ -54,10 +54,10 @@ public:
     }
 
 private:
-    static constexpr std::size_t small = 1 << 14;  // weights, and dual variables
-    static constexpr std::size_t most = 1 << 27;   // weights and their like
-    static constexpr double least_passes = 10;     // that tell a pace
-    static constexpr double many_passes = 150;     // about what three steps take
+    static constexpr std::size_t small = 1 << 14;                     // weights, and dual variables
+    static constexpr std::size_t most = 1 << 27;                      // weights and their like
+    static constexpr double least_passes = Rows::is_sparse ? 5 : 10;  // that tell a pace
+    static constexpr double many_passes = 150;                        // about what three steps take
 
     // Where steps are cheap, every few sweeps once the bounds of most examples are settled; else
     // where descent would take long.

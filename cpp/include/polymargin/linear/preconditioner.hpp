@@ -9,7 +9,7 @@
 //
 //     M^-1 = D^-1 - D^-1 B K^-1 B^T D^-1,    K = I + B^T D^-1 B.
 //
-// Variables that are fixed meanwhile leave D and B, but K stays that of all: a larger K takes less
+// Variables that are fixed later leave D and B, but K may stay that of all: a larger K takes less
 // away from D^-1, so that the whole is positive definite nevertheless.
 #pragma once
 
@@ -35,13 +35,18 @@ public:
     Preconditioner(const LinearProblem<Rows>& problem, std::span<const T> norms)
         : problem_(problem), norms_(norms), heavy_(problem) {}
 
-    // For free variables of which none is fixed yet.
-    void factorise(const FreeVariables<Rows>& free) {
+    void begin(const FreeVariables<Rows>& free) {
         heavy_.choose(free);
         inverses_.clear();
         for (const FreeExample& example : free.examples()) {
             inverses_.push_back(inverse_norm(example, inverses_.size()));
         }
+        factorise(free);
+    }
+
+    // For the variables that are not fixed now. None of the others may move before it is called
+    // again.
+    void factorise(const FreeVariables<Rows>& free) {
         if (heavy_.count() == 0) return;
         const std::size_t size = heavy_.count() * classes();
         std::vector<double> matrix(size * size);
@@ -145,7 +150,7 @@ private:
     void add_example(const FreeVariables<Rows>& free, std::size_t e, std::vector<double>& matrix) {
         const FreeExample& example = free.examples()[e];
         const std::span heavy = heavy_.of(e);
-        if (heavy.empty()) return;
+        if (example.moving == 0 || heavy.empty()) return;
         fill_small(free, example, inverses_[e]);
         const std::size_t k = classes(), size = heavy_.count() * k, count = touched_.size();
         for (const auto& [s, xs] : heavy) {
@@ -169,11 +174,14 @@ private:
             return static_cast<std::size_t>(at - touched_.begin());
         };
         place(example.y);
-        for (const std::uint32_t v : example.variables()) place(free.classes[v]);
+        for (const std::uint32_t v : example.variables()) {
+            if (!free.fixed[v]) place(free.classes[v]);
+        }
         const std::size_t count = touched_.size();
         small_.assign(count * count, 0);
         sum_.assign(count, 0);
         for (const std::uint32_t v : example.variables()) {
+            if (free.fixed[v]) continue;
             std::array<std::size_t, 2> places{};
             std::array<double, 2> nu{};
             std::size_t entries = 0;

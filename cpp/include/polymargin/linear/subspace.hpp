@@ -67,12 +67,13 @@ public:
         passes_ = 2;
         const auto size = static_cast<double>(free_.examples().size());
         if (most_passes() * size > budget) return std::min(passes_ * size, budget);
-        preconditioner_.factorise(free_);
+        preconditioner_.begin(free_);
         Along along = find_change(interrupted);
         if (can_be_careful && !is_careful_ && along.slope > 0 && along.length() < useless) {
             is_careful_ = true;
             if ((passes_ + most_passes()) * size <= budget && !interrupted()) {
                 free_.reset();
+                preconditioner_.factorise(free_);
                 along = find_change(interrupted);
             }
         }
@@ -85,10 +86,11 @@ private:
     // Dense rows are few features: products cost as much as visits, and care does not pay.
     static constexpr bool can_be_careful = Rows::is_sparse;
     static constexpr int rounds = 4, careful_rounds = 40;
-    static constexpr int fewest = 20, most = 40;  // iterations of a round
-    static constexpr std::size_t few = 50;        // one variable in so many
-    static constexpr double crowd = 100;          // likewise, that a careful step fixes at a time
-    static constexpr double useless = 0.1, good = 0.9;  // length of a step
+    // Iterations of a round, at most once few variables have to be fixed, or very few.
+    static constexpr int fewest = 20, most = 40, most_calm = 160;
+    static constexpr std::size_t few = 50, very_few = 1000;  // one variable in so many
+    static constexpr double crowd = 100;  // likewise, that a careful step fixes at a time
+    static constexpr double useless = 0.5, good = 0.9;  // length of a step
     static constexpr int trials = 5;                    // of longer steps
 
     // The dual objective along total.
@@ -110,7 +112,7 @@ private:
     template <class Interrupted>
     Along find_change(Interrupted&& interrupted) {
         Solved last{};
-        bool settled = false;
+        bool settled = false, calm = false;
         int left = rounds * iterations_;
         const int count = is_careful_ ? careful_rounds : rounds;
         for (int round = 0; round < count && left > 0 && free_.size() > 0; ++round) {
@@ -118,13 +120,14 @@ private:
             left -= std::max(1, last.iterations);
             const std::size_t fixed = free_.fix();
             settled = few * fixed <= free_.size();
+            calm = very_few * fixed <= free_.size();
             if ((fixed == 0 && !last.is_cut) || interrupted()) break;
             restart();
         }
         if (!settled) {
             iterations_ = fewest;
         } else if (!last.is_enough) {
-            iterations_ = std::min(2 * iterations_, most);
+            iterations_ = std::min(2 * iterations_, calm && can_be_careful ? most_calm : most);
         }
         free_.clip();
         return lengthen();
@@ -134,7 +137,7 @@ private:
     void adapt(double length) {
         if (length > good) {
             crowd_ /= 4;
-        } else if (length < 0.5) {
+        } else if (length < useless) {
             crowd_ = std::min(4 * crowd_, 4 * crowd);
         }
         if (crowd_ >= 2) return;
@@ -237,14 +240,20 @@ private:
         }
     }
 
+    // Where few variables of an example are free, or care is needed.
+    bool may_release() const { return curvature_.visits() < 1 || is_careful_; }
+
     // The residual at the present total.
     void restart() {
         multiply(free_.total);
         for (std::size_t v = 0; v < free_.size(); ++v) {
             free_.residual[v] = free_.gradient[v] - curved_[v];
         }
-        const bool few_are_free = curvature_.visits() < 1;
-        if ((few_are_free || is_careful_) && rise().length() < good) free_.release();
+        if (!may_release()) {
+            preconditioner_.factorise(free_);
+        } else if (rise().length() < good) {
+            free_.release();
+        }
     }
 
     // Moves as far along total as the dual objective rises, at most to the bounds.
