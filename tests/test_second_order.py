@@ -264,7 +264,11 @@ def test_second_order_steps_reach_the_optimum_of_descent(
     assert model.dual_gap_ <= 1e-6
     if C <= 1:
         near = fit_linear(X, y, machine, C=C, tol=1e-7, solver="block-descent")
-        assert model.dual_objective_ == pytest.approx(near.dual_objective_, rel=2e-6)
+        # Descent may crawl here; the two brackets have to overlap whatever it reaches.
+        assert near.dual_objective_ <= model.primal_objective_
+        assert model.dual_objective_ <= near.primal_objective_
+        if near.converged_:
+            assert model.dual_objective_ == pytest.approx(near.dual_objective_, rel=2e-6)
 
 
 @pytest.mark.parametrize("C", [1e-6, 1e-2, 1e2, 1e4, 1e6])

@@ -65,22 +65,10 @@ public:
             {i, problem_.labels[i], first, last, static_cast<int>(last - first), tied, tied});
     }
 
-    // To be called once all are there. Examples with as many variables follow each other then, so
-    // that the ends of loops over them are foreseen.
+    // To be called once all are there. Of sparse rows, examples with as many variables follow each
+    // other then, so that the ends of loops over them are foreseen.
     void arrange() {
-        std::ranges::stable_sort(examples_, {}, &FreeExample::size);
-        const FreeVariables before = *this;
-        std::uint32_t next = 0;
-        for (FreeExample& example : examples_) {
-            const std::uint32_t first = next;
-            for (const std::uint32_t v : example.variables()) {
-                classes[next] = before.classes[v];
-                beta[next] = before.beta[v];
-                gradient[next++] = before.gradient[v];
-            }
-            example.first = first;
-            example.last = next;
-        }
+        if constexpr (Rows::is_sparse) sort_by_size();
         reset();
     }
 
@@ -181,6 +169,22 @@ public:
     }
 
 private:
+    void sort_by_size() {
+        std::ranges::stable_sort(examples_, {}, &FreeExample::size);
+        const FreeVariables before = *this;
+        std::uint32_t next = 0;
+        for (FreeExample& example : examples_) {
+            const std::uint32_t first = next;
+            for (const std::uint32_t v : example.variables()) {
+                classes[next] = before.classes[v];
+                beta[next] = before.beta[v];
+                gradient[next++] = before.gradient[v];
+            }
+            example.first = first;
+            example.last = next;
+        }
+    }
+
     void resize(std::size_t count) {
         classes.resize(count);
         beta.resize(count);
