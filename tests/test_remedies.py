@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from polymargin import Bisection, KernelSVM, LinearSVM, SecondOrder
+from polymargin import Bisection, BlockDescent, KernelSVM, LinearSVM, SecondOrder
 from polymargin.datasets import load_satimage
 
 Data = tuple[Any, Any]
@@ -78,7 +78,7 @@ def test_kernel_solver_without_second_order(solver: str, data: Data) -> None:
 
 def test_linear_solver_without_second_order(data: Data) -> None:
     hard = {"C": 1e6, "max_iter": 100}
-    text = advice(LinearSVM(solver="block-descent", **hard), *data)
+    text = advice(LinearSVM(solver=BlockDescent(second_order=False), **hard), *data)
     assert text.startswith("solver='auto' would go on with second-order steps")
     assert LinearSVM(random_state=0, **hard).fit(*data).converged_
 

@@ -265,8 +265,8 @@ def test_second_order_steps_reach_the_optimum_of_descent(
     if C <= 1:
         near = fit_linear(X, y, machine, C=C, tol=1e-7, solver="block-descent")
         # Descent may crawl here; the two brackets have to overlap whatever it reaches.
-        assert near.dual_objective_ <= model.primal_objective_
-        assert model.dual_objective_ <= near.primal_objective_
+        assert near.dual_objective_ <= model.primal_objective_ * (1 + 1e-12)
+        assert model.dual_objective_ <= near.primal_objective_ * (1 + 1e-12)
         if near.converged_:
             assert model.dual_objective_ == pytest.approx(near.dual_objective_, rel=2e-6)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from polymargin import LinearSVM
+from polymargin import BlockDescent, LinearSVM
 from polymargin._threads import count_threads
 from polymargin.estimators import _linear
 from polymargin.fit._linear import make_options
@@ -56,9 +56,14 @@ def test_threads_that_share_a_sweep_reach_the_same_optimum(
             return made
 
         monkeypatch.setattr(_linear, "make_options", options)
-        return LinearSVM(machine, C=0.5, fit_intercept=False, n_jobs=n_jobs, random_state=0).fit(
-            X, y
-        )
+        return LinearSVM(
+            machine,
+            C=0.5,
+            fit_intercept=False,
+            solver=BlockDescent(second_order=False),
+            n_jobs=n_jobs,
+            random_state=0,
+        ).fit(X, y)
 
     alone, apart, two, again = (fit(*given) for given in [(1, 0.0), (2, 1e7), (2, 0.0), (2, 0.0)])
     np.testing.assert_array_equal(apart.coef_, alone.coef_)
