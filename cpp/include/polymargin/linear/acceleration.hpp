@@ -54,10 +54,11 @@ public:
     }
 
 private:
-    static constexpr std::size_t small = 1 << 14;                     // weights, and dual variables
-    static constexpr std::size_t most = 1 << 27;                      // weights and their like
-    static constexpr double least_passes = Rows::is_sparse ? 5 : 10;  // that tell a pace
-    static constexpr double many_passes = 150;                        // about what three steps take
+    static constexpr std::size_t small = 1 << 14;  // weights, and dual variables
+    static constexpr std::size_t most = 1 << 27;   // weights and their like
+    // That tell a pace, at first and, of sparse rows, once a step was taken.
+    static constexpr double first_passes = 10, next_passes = Rows::is_sparse ? 5 : 10;
+    static constexpr double many_passes = 150;  // about what three steps take
 
     // Where steps are cheap, every few sweeps once the bounds of most examples are settled; else
     // where descent would take long.
@@ -65,7 +66,8 @@ private:
         constexpr int sweeps_between = 20;
         const bool settled = is_small_ || 4 * active <= problem_.size();
         if (is_regular_ && settled && sweeps_ >= sweeps_between) return true;
-        return pace_.way() >= least_passes && pace_.passes_to(target) > many_passes;
+        const double least = step_ ? next_passes : first_passes;
+        return pace_.way() >= least && pace_.passes_to(target) > many_passes;
     }
 
     // Dense rows take matrices of the size of the weights.
