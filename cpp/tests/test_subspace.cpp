@@ -298,7 +298,7 @@ TEST(subspace, many_contradictions) {
         context() = name;
         const auto problem = data.problem(rows, *find_machine(name));
         LinearOptions options;
-        options.goal = {.tol = 1e-3, .max_iter = 1000};
+        options.goal = {.tol = 1e-3, .max_iter = 3000};
         const auto result = fit(problem, options);
         CHECK(result.outcome.converged);
     }
