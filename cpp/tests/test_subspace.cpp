@@ -8,6 +8,7 @@
 #include "polymargin/fit/pace.hpp"
 #include "polymargin/linear/curvature.hpp"
 #include "polymargin/linear/preconditioner.hpp"
+#include "polymargin/linear/primal_repair.hpp"
 #include "synthetic.hpp"
 
 namespace polymargin::testing {
@@ -322,6 +323,42 @@ TEST(subspace, the_best_weights_are_certified) {
             plain.rebuild(problem, result.duals, 1);
             CHECK(certificate.primal <= primal_of(problem, plain.packed()) * (1 + 1e-9));
         });
+    }
+}
+
+// Nearly optimal dual variables: weights beside theirs are a better primal point, by the objectives
+// that a certificate would say, and within a budget.
+TEST(subspace, repaired_weights) {
+    const Shape shape{
+        .n = 400, .d = 600, .k = 5, .C = 30, .bias = true, .seed = 3, .density = 0.006};
+    Data data(shape);
+    Random random(5);
+    for (auto& label : data.labels) label = static_cast<std::int32_t>(random.below(shape.k));
+    const Sparse rows = data.rows<Sparse>();
+    for (const Machine& machine : registered_machines) {
+        context() = describe(machine, shape, true);
+        const auto problem = data.problem(rows, machine);
+        LinearOptions options;
+        options.goal = {.tol = 2e-3, .max_iter = 3000};
+        auto start = fit(problem, options);
+        auto plain = start.weights.copy();
+        plain.rebuild(problem, start.duals, 1);
+        const double before = primal_of(problem, plain.packed());
+        const double tol = (before - start.outcome.certificate.dual) / (20 * before);
+        const auto norms = working_norms(problem);
+        PrimalRepair<Sparse, decltype(plain)> repair(problem, norms, start.duals, 1);
+        const auto never = [] { return false; };
+        for (const double passes : {6.0, 1e6}) {
+            const double budget = passes * static_cast<double>(problem.size());
+            const auto found = repair.run(plain, tol, budget, never);
+            CHECK(found.visits <= budget);
+            CHECK_CLOSE(found.dual, start.outcome.certificate.dual, 1e-9);
+            CHECK_CLOSE(found.primal, primal_of(problem, found.weights.packed()), 1e-9);
+            CHECK(found.primal <= before * (1 + 1e-12));
+            if (passes > 6 && machine.relative) {
+                CHECK(found.primal - found.dual <= 0.5 * (before - found.dual));
+            }
+        }
     }
 }
 

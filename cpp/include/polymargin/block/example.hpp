@@ -110,6 +110,34 @@ public:
         return simplex && sum >= x_.C * (1 - 16 * std::numeric_limits<T>::epsilon());
     }
 
+    // Calls body(c, beta, lack) for these and for those at a bound less than `near` of a gradient
+    // away from moving inside. The lack is what the gradient of a free variable has to lose, and
+    // that of another one for having to stay where it is; in a full simplex it has to lose what is
+    // beyond the mean of the free ones. True if the simplex is full.
+    template <class Body>
+    bool for_each_lack(T near, Body&& body) const {
+        T mean = 0, count = 0;
+        const bool full = for_each_free([&](std::int32_t, T, T gradient) {
+            mean += gradient;
+            ++count;
+        });
+        const T level = full ? std::max(T(0), mean / count) : T(0);
+        const auto see = [&](std::int32_t c, T beta, T gradient, T upper) {
+            const T g = gradient - level;
+            const bool at_top = !x_.machine.simplex() && beta >= upper;
+            if (beta > 0 && !at_top) {
+                body(c, beta, g);
+            } else if (at_top ? g < near : g > -near) {
+                body(c, beta, at_top ? std::min(T(0), g) : std::max(T(0), g));
+            }
+        };
+        for (int c = 0; c < x_.lanes; ++c) {
+            if (c != x_.y) see(c, x_.beta[c], x_.f[c] + x_.base, x_.upper);
+        }
+        if (x_.machine.has_own) see(x_.y, x_.beta_own, x_.own_gradient, x_.upper_own);
+        return full && level > 0;
+    }
+
     // After solve(): calls body(c, new beta_c), by ascending class, for the other classes that are
     // positive or less than `near` of a gradient away from it.
     template <class Body>

@@ -33,7 +33,7 @@ public:
           is_regular_(is_small_ || pays()) {}
 
     // After some sweeps a step on the active examples, if it costs at most `budget` visits; returns
-    // how many it took. `before()` is called right before a step.
+    // how many it took. `before()` is called right before a step, and true if there is no need.
     template <class Before, class Interrupted>
     double after_sweep(Visitor<Rows, Store>& visitor, std::span<const std::uint32_t> active,
                        Duals<T>& duals, Store& weights, const Progress& progress, double budget,
@@ -42,6 +42,7 @@ public:
         pace_.see(progress.passes, progress.gap);
         ++sweeps_;
         if (!is_due(active.size(), progress.target)) return 0;
+        if (before()) return 0;
         if (!step_) {
             step_ = std::make_unique<SubspaceStep<Rows, Store>>(problem_, norms_, duals, weights,
                                                                 threads_);
@@ -49,7 +50,6 @@ public:
         if (step_->most_passes() * static_cast<double>(active.size()) > budget) return 0;
         sweeps_ = 0;
         pace_.restart();
-        before();
         return step_->run(visitor, active, budget, interrupted);
     }
 

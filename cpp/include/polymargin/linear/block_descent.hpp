@@ -10,7 +10,9 @@
 // examples without moving them, finds the true gap and chooses the active set anew. When a sweep
 // or a check says the gap is small enough, the certificate is computed in double. With many
 // classes, most sweeps look only at those an example lists (listed_visitor.hpp); where convergence
-// is slow, steps of second order on the free variables (subspace.hpp) come between the sweeps.
+// is slow, steps of second order on the free variables (subspace.hpp) come between the sweeps, and
+// before each of them it is seen whether weights beside those of the dual variables would already
+// be good enough (primal_repair.hpp).
 //
 // Blondel et al. (2014), algorithm 1; Wang & Scott (2021), algorithm 1; shrinking after Hsieh et
 // al. (2008) with the gap in place of the projected gradient.
@@ -20,6 +22,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -32,6 +35,7 @@
 #include "polymargin/linear/drift.hpp"
 #include "polymargin/linear/look.hpp"
 #include "polymargin/linear/outcome.hpp"
+#include "polymargin/linear/primal_repair.hpp"
 #include "polymargin/linear/problem.hpp"
 
 namespace polymargin {
@@ -67,6 +71,8 @@ public:
             double gap = sweep();
             if (has_lists_) gap = listed_sweeps(gap);
             accelerate(gap);
+            if (repaired_) converged = certify();
+            if (converged) break;
             if (watch_.stopped() || wait(gap)) continue;
             if (gap <= target()) {
                 converged = certify();
@@ -130,10 +136,31 @@ private:
     }
 
     void accelerate(double gap) {
+        repaired_ = false;
         visits_ += acceleration_.after_sweep(
             examples_.visitor(), examples_.active(), duals_, weights_,
             {visits_ / n_, gap, goal_.tol * primal_}, budget_ - visits_,
-            [&] { best_.remember(weights_); }, [&] { return watch_.interrupted(); });
+            [&] {
+                best_.remember(weights_);
+                repaired_ = repair();
+                return repaired_;
+            },
+            [&] { return watch_.interrupted(); });
+    }
+
+    // Whether weights that are not those of the dual variables are good enough for these.
+    bool repair() {
+        if (!Rows::is_sparse || !goal_.by_gap() || !is_slow() || 4 * repairs_ > visits_)
+            return false;
+        if (!repair_) repair_.emplace(problem_, norms_, duals_, options_.threads);
+        const double left = budget_ - visits_;
+        if (left < repair_->least()) return false;
+        const auto found =
+            repair_->run(weights_, goal_.tol, left, [&] { return watch_.interrupted(); });
+        repairs_ += found.visits;
+        visits_ += found.visits;
+        best_.see(found.weights, found.primal);
+        return found.primal - found.dual <= goal_.tol * found.primal;
     }
 
     // Looks at every example without moving it: true gap, objectives, the next active set.
@@ -220,9 +247,12 @@ private:
     ActiveSweep<Rows, Store> examples_;
     Acceleration<Rows, Store> acceleration_;
     BestWeights<Rows, Store> best_;
+    std::optional<PrimalRepair<Rows, Store>> repair_;
     bool has_lists_;
 
     double n_, budget_, visits_ = 0;
+    double repairs_ = 0;  // their visits
+    bool repaired_ = false;
     Drift<T> drift_;
     // Visits when a check was made, weights were certified and recorded.
     double checked_ = 0, tried_ = 0, recorded_ = -1;

@@ -117,6 +117,10 @@ public:
     // Turns the rows of the examples with free variables into columns.
     void begin(const FreeVariables<Rows>& free) {
         const std::span examples = free.examples();
+        is_listed_ = apart * free.size() <= stride_ * examples.size();
+        const auto all = static_cast<double>(examples.size()) * problem_.k;
+        visits_ = is_listed_ ? static_cast<double>(free.size() + examples.size()) / all : 1;
+        if (is_listed_) list_classes(free);
         starts_.assign(problem_.features() + 1, 0);
         for (const FreeExample& example : examples) {
             const auto row = problem_.rows.row(example.i, nullptr);
@@ -128,14 +132,13 @@ public:
         std::vector<std::size_t> next(starts_.begin(), starts_.end() - 1);
         for (std::uint32_t e = 0; e < examples.size(); ++e) {
             const auto row = problem_.rows.row(examples[e].i, nullptr);
+            const std::uint32_t place = is_listed_ ? first_entry(examples[e], e) : e;
+            const std::uint32_t count = examples[e].size() + (problem_.machine.relative ? 1 : 0);
             for (std::size_t p = 0; p < row.size(); ++p) {
-                cells_[next[row.index(p)]++] = {e, row.value(p)};
+                cells_[next[row.index(p)]++] = {place, count, row.value(p)};
             }
-            if (problem_.bias) cells_[next.back()++] = {e, T(1)};
+            if (problem_.bias) cells_[next.back()++] = {place, count, T(1)};
         }
-        is_listed_ = apart * free.size() <= stride_ * examples.size();
-        const auto all = static_cast<double>(examples.size()) * problem_.k;
-        visits_ = is_listed_ ? static_cast<double>(free.size() + examples.size()) / all : 1;
     }
 
     // By the multiply-adds of a product and of a visit.
@@ -152,8 +155,14 @@ public:
 
 private:
     struct Cell {
-        std::uint32_t example;  // by its place among those with free variables
+        std::uint32_t place;  // of the first entry, or of the example among those with variables
+        std::uint32_t count;  // of entries
         T x;
+    };
+    // a_c of an example, for a class with a free variable or its own.
+    struct Entry {
+        T alpha;
+        std::int32_t c;
     };
     struct Worker {
         std::vector<T> row;  // of V
@@ -204,10 +213,10 @@ private:
         for_all_columns(examples.size(), scores_, [&](std::span<const Cell> column, T*, T* out) {
             simd::for_each_pack<T>(stride_, [&]<class P>(std::size_t at, P) {
                 P sum{};
-                for (const auto& [e, x] : column) {
+                for (const auto& [e, count, x] : column) {
                     sum += x * simd::load<P>(alphas_.data() + e * stride_ + at);
                 }
-                for (const auto& [e, x] : column) {
+                for (const auto& [e, count, x] : column) {
                     T* to = out + e * stride_ + at;
                     simd::store(to, simd::load<P>(to) + x * sum);
                 }
@@ -219,59 +228,80 @@ private:
         }
     }
 
-    void multiply_listed(const FreeVariables<Rows>& free, std::span<const T> p,
-                         std::span<T> product) {
-        for_all_columns(free.examples().size(), product,
-                        [&](std::span<const Cell> column, T* V, T* out) {
-                            exchange(column, free, p.data(), V, out);
-                        });
+    // An example's own class comes first where all its variables touch it.
+    std::uint32_t first_entry(const FreeExample& example, std::size_t e) const {
+        return example.first + static_cast<std::uint32_t>(problem_.machine.relative ? e : 0);
     }
 
-    // V is zero before and after.
-    void exchange(std::span<const Cell> column, const FreeVariables<Rows>& free, const T* p, T* V,
-                  T* out) const {
-        const Machine& machine = problem_.machine;
-        const std::span examples = free.examples();
-        const std::int32_t* classes = free.classes.data();
-        for (std::size_t cell = 0; cell < column.size(); ++cell) {
-            ask_ahead(column, cell, examples, classes, p, out);
-            const auto [e, x] = column[cell];
-            const FreeExample& example = examples[e];
+    void list_classes(const FreeVariables<Rows>& free) {
+        entries_.clear();
+        for (const FreeExample& example : free.examples()) {
+            if (problem_.machine.relative) entries_.push_back({T(0), example.y});
             for (const std::uint32_t v : example.variables()) {
-                machine.for_each_alpha(example.y, classes[v], x * p[v],
-                                       [&](std::int32_t c, T change) { V[c] += change; });
+                entries_.push_back({T(0), free.classes[v]});
             }
         }
-        T mean = 0;
-        if (machine.zero_sum) {
+        scores_.resize(entries_.size());
+    }
+
+    void multiply_listed(const FreeVariables<Rows>& free, std::span<const T> p,
+                         std::span<T> product) {
+        const bool relative = problem_.machine.relative;
+        const std::span examples = free.examples();
+        for (std::size_t e = 0; e < examples.size(); ++e) {
+            Entry* entry = &entries_[first_entry(examples[e], e)];
+            T sum = 0;
+            for (const std::uint32_t v : examples[e].variables()) {
+                sum += p[v];
+                Entry& own = entry[v - examples[e].first + relative];
+                own.alpha = !relative && own.c == examples[e].y ? p[v] : -p[v];
+            }
+            if (relative) entry->alpha = sum;
+        }
+        for_all_columns(examples.size(), scores_, [&](std::span<const Cell> column, T* V, T* out) {
+            exchange(column, V, out);
+        });
+        for (std::size_t e = 0; e < examples.size(); ++e) {
+            const std::size_t first = first_entry(examples[e], e);
+            const T own = relative ? scores_[first] : T(0);
+            for (const std::uint32_t v : examples[e].variables()) {
+                const std::size_t at = first + v - examples[e].first + relative;
+                product[v] =
+                    !relative && entries_[at].c == examples[e].y ? scores_[at] : own - scores_[at];
+            }
+        }
+    }
+
+    // Adds what a feature contributes to the scores, centred where the machine is zero-sum. V, its
+    // row, is zero before and after.
+    void exchange(std::span<const Cell> column, T* V, T* out) const {
+        for (std::size_t cell = 0; cell < column.size(); ++cell) {
+            ask_ahead(column, cell, out);
+            const auto [place, count, x] = column[cell];
+            const Entry* entries = entries_.data() + place;
+            for (std::uint32_t at = 0; at < count; ++at) V[entries[at].c] += x * entries[at].alpha;
+        }
+        if (problem_.machine.zero_sum) {
+            T mean = 0;
             for (std::size_t c = 0; c < stride_; ++c) mean += V[c];
             mean /= T(problem_.k);
+            for (int c = 0; c < problem_.k; ++c) V[c] -= mean;
         }
-        for (const auto& [e, x] : column) {
-            const FreeExample& example = examples[e];
-            const T own = V[example.y], base = machine.base(own, mean);
-            for (const std::uint32_t v : example.variables()) {
-                const std::int32_t c = classes[v];
-                out[v] += x * (c == example.y ? own - mean : base - V[c]);
-            }
+        for (const auto& [place, count, x] : column) {
+            const Entry* entries = entries_.data() + place;
+            for (std::uint32_t at = 0; at < count; ++at) out[place + at] += x * V[entries[at].c];
         }
         std::fill_n(V, stride_, T(0));
     }
 
-    // For what cells further on need, their examples first.
-    [[gnu::always_inline]] static void ask_ahead(std::span<const Cell> column, std::size_t cell,
-                                                 std::span<const FreeExample> examples,
-                                                 const std::int32_t* classes, const T* p,
-                                                 const T* out) {
+    // For what cells further on need.
+    [[gnu::always_inline]] void ask_ahead(std::span<const Cell> column, std::size_t cell,
+                                          const T* out) const {
         constexpr std::size_t ahead = 8;
-        if (cell + 2 * ahead < column.size()) {
-            __builtin_prefetch(&examples[column[cell + 2 * ahead].example]);
-        }
         if (cell + ahead >= column.size()) return;
-        const std::uint32_t first = examples[column[cell + ahead].example].first;
-        __builtin_prefetch(p + first);
-        __builtin_prefetch(classes + first);
-        __builtin_prefetch(out + first);
+        const std::uint32_t place = column[cell + ahead].place;
+        __builtin_prefetch(entries_.data() + place);
+        __builtin_prefetch(out + place);
     }
 
     const LinearProblem<Rows>& problem_;
@@ -280,7 +310,8 @@ private:
     double visits_ = 1;
     std::vector<std::size_t> starts_;  // of the columns, the constant feature last
     std::vector<Cell> cells_;
-    std::vector<T> alphas_, scores_;  // of all classes
+    std::vector<Entry> entries_;      // of all examples
+    std::vector<T> alphas_, scores_;  // of all classes, or scores of the entries
     std::vector<Worker> workers_;
 };
 
