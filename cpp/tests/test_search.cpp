@@ -213,5 +213,17 @@ TEST(search, can_be_stopped_at_any_time) {
     }
 }
 
+// Random labels: most classes lie within the margin of every example, but a simplex holds few.
+TEST(search, foresees_what_a_simplex_will_hold) {
+    const Shape shape{.n = 600, .d = 300, .k = 200, .C = 0.1, .density = 0.05};
+    Data data(shape);
+    Random random(5);
+    for (auto& label : data.labels) label = static_cast<std::int32_t>(random.below(shape.k));
+    const Sparse rows = data.rows<Sparse>();
+    LinearOptions options = searching(1e-3);
+    options.memory = 3e5;
+    CHECK(fit(data.problem(rows, machines::cs), options).outcome.converged);
+}
+
 }  // namespace
 }  // namespace polymargin::testing

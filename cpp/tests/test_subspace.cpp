@@ -302,6 +302,10 @@ TEST(subspace, many_contradictions) {
         options.goal = {.tol = 1e-3, .max_iter = 3000};
         const auto result = fit(problem, options);
         CHECK(result.outcome.converged);
+        for (const int passes : {60, 100, 160}) {
+            options.goal.max_iter = passes;
+            CHECK(fit(problem, options).outcome.n_iter <= passes);
+        }
     }
 }
 

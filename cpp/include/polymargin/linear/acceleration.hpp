@@ -32,11 +32,11 @@ public:
           is_on_(options.second_order && has_room()),
           is_regular_(is_small_ || pays()) {}
 
-    // After some sweeps a step on the active examples, if it costs at most `budget` visits; returns
+    // After some sweeps a step on the active examples, if it costs at most `left()` visits; returns
     // how many it took. `before()` is called right before a step, and true if there is no need.
-    template <class Before, class Interrupted>
+    template <class Left, class Before, class Interrupted>
     double after_sweep(Visitor<Rows, Store>& visitor, std::span<const std::uint32_t> active,
-                       Duals<T>& duals, Store& weights, const Progress& progress, double budget,
+                       Duals<T>& duals, Store& weights, const Progress& progress, Left&& left,
                        Before&& before, Interrupted&& interrupted) {
         if (!is_on_ || active.empty()) return 0;
         pace_.see(progress.passes, progress.gap);
@@ -47,6 +47,7 @@ public:
             step_ = std::make_unique<SubspaceStep<Rows, Store>>(problem_, norms_, duals, weights,
                                                                 threads_);
         }
+        const double budget = left();
         if (step_->most_passes() * static_cast<double>(active.size()) > budget) return 0;
         sweeps_ = 0;
         pace_.restart();

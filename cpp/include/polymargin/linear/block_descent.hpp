@@ -139,7 +139,7 @@ private:
         repaired_ = false;
         visits_ += acceleration_.after_sweep(
             examples_.visitor(), examples_.active(), duals_, weights_,
-            {visits_ / n_, gap, goal_.tol * primal_}, budget_ - visits_,
+            {visits_ / n_, gap, goal_.tol * primal_}, [&] { return budget_ - visits_; },
             [&] {
                 best_.remember(weights_);
                 repaired_ = repair();

@@ -27,7 +27,7 @@ struct Searched {
     CompensatedSum gap, loss;
     double violation = 0;
     double listed = 0;   // classes, over all examples
-    double wanting = 0;  // unlisted classes with a positive gradient
+    double wanting = 0;  // unlisted classes that would rise
     double added = 0;    // those that were listed
 
     void add(const Searched& part) {
@@ -110,12 +110,10 @@ private:
 
         simd::Sum<T> hinges;
         simd::Largest<T> largest(never);
-        std::size_t positive = 0;
         simd::for_each_pack<T>(stride_, [&]<class P>(std::size_t at, P) {
             const P g = simd::load<P>(f + at) + other;
             hinges.add(simd::max(g, P{}));
             largest.add(g);
-            positive += static_cast<std::size_t>(std::popcount(simd::bits_above(g, T(0))));
         });
         const T own = machine.has_own ? gradients.own : never;
         const double top = std::max({T(0), largest.value(), own});
@@ -144,7 +142,9 @@ private:
         found.loss += loss;
         found.violation = std::max(found.violation, violation);
         if (duals_.listed(i)) {
-            list(worker, i, f, other, own, floor, near, positive, found);
+            // In a full simplex, a class that is worse than those in use will not rise.
+            const T level = is_full ? T(product / total) : T(0);
+            list(worker, i, f, other, own, floor, level, near, found);
         } else {
             found.listed += problem_.k;
         }
@@ -183,8 +183,8 @@ private:
     }
 
     // The new list: what is positive or near it, and the best of the others.
-    void list(Worker& worker, std::size_t i, T* f, T other, T own, T floor, T near,
-              std::size_t positive, Searched& found) {
+    void list(Worker& worker, std::size_t i, T* f, T other, T own, T floor, T level, T near,
+              Searched& found) {
         auto& entries = worker.entries;
         auto& candidates = worker.candidates;
         entries.clear();
@@ -195,17 +195,13 @@ private:
         for (const DualEntry<T>& entry : listed) {
             const bool is_own = entry.c == y;
             const T g = is_own ? own : f[entry.c] + other;
-            if (!is_own) {
-                hide(worker, f, entry.c);
-                positive -= g > 0;
-            }
+            if (!is_own) hide(worker, f, entry.c);
             has_own |= is_own;
             if (is_own || entry.value != 0 || g > floor - near) entries.push_back(entry);
         }
         found.listed += static_cast<double>(listed.size());
-        found.wanting += static_cast<double>(positive);
         if (!has_own) entries.push_back({y, T(0)});
-        if (positive > 0) choose(candidates, i, f, floor - other);
+        found.wanting += choose(candidates, i, f, floor - other, level - other);
         found.added += static_cast<double>(candidates.size());
         const bool unchanged = candidates.empty() && entries.size() == listed.size() && has_own;
         if (unchanged) return;
@@ -216,13 +212,17 @@ private:
     }
 
     // The largest scores above the floor, which rises with them. Where many are equal, as at the
-    // start, examples begin at different classes.
-    void choose(std::vector<Candidate>& candidates, std::size_t i, const T* f, T floor) const {
+    // start, examples begin at different classes. Returns how many are above the level.
+    double choose(std::vector<Candidate>& candidates, std::size_t i, const T* f, T floor,
+                  T level) const {
+        std::size_t above = 0;
         constexpr std::size_t lanes = simd::half_lanes<T>;
         const auto look = [&](std::size_t from, std::size_t to) {
             simd::for_each_pack<T>(to - from, [&]<class P>(std::size_t at, P) {
                 const std::size_t begin = from + at;
-                std::uint32_t bits = simd::bits_above(simd::load<P>(f + begin), floor);
+                const P scores = simd::load<P>(f + begin);
+                above += static_cast<std::size_t>(std::popcount(simd::bits_above(scores, level)));
+                std::uint32_t bits = simd::bits_above(scores, floor);
                 for (; bits; bits &= bits - 1) {
                     const auto c = begin + static_cast<std::size_t>(std::countr_zero(bits));
                     if (!(f[c] > floor)) continue;  // which has risen
@@ -239,6 +239,7 @@ private:
         const std::size_t start = i * 0x9e3779b1u % (stride_ / lanes) * lanes;
         look(start, stride_);
         look(0, start);
+        return static_cast<double>(above);
     }
 
     static constexpr double nearly = 1 - 64 * double(std::numeric_limits<T>::epsilon());

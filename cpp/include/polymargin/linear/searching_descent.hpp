@@ -228,7 +228,7 @@ private:
     Drift<T> drift_;
     int searches_ = 0;
     double wanting_ = 0;   // what the last search said
-    double accept_ = 1.5;  // of the tolerance, for a gap as a pass meets it: it leaves about half
+    double accept_ = 1.3;  // of the tolerance, for a gap as a pass meets it: it leaves two thirds
     double gap_ = 0, primal_ = 0, violation_ = 0;
     Stall stall_{100, 0.01};  // searches, and what counts as a fall of the gap
     Certificate certificate_{};
