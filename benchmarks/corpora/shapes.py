@@ -51,3 +51,14 @@ PRESETS: dict[str, Shape] = {
     "lshtc-2012": Shape(383_408, 575_555, 11_947, 103_435, head=0.0737),
     "classes-100000": Shape(400_000, 600_000, 100_000, 100_000, head=0.0300),
 }
+
+GROWTH = (100, 300, 1_000, 3_000, 10_000, 28_000)  # classes
+
+
+def _ten_rows_a_class(classes: int) -> Shape:
+    """The vocabulary grows with the rows as from LSHTC-small to LSHTC-large."""
+    rows = 10 * classes
+    return Shape(rows, round(51_033 * (rows / 4_463) ** 0.6), classes, rows // 4)
+
+
+PRESETS |= {f"growth-{classes}": _ten_rows_a_class(classes) for classes in GROWTH}
