@@ -21,70 +21,62 @@
 
 #include "polymargin/example_check.hpp"
 #include "polymargin/linear/problem.hpp"
+#include "polymargin/linear/scores_in_double.hpp"
 #include "polymargin/linear/weights/store.hpp"
 #include "polymargin/parallel.hpp"
 
 namespace polymargin {
 
-// The reduction of one who holds all classes. Another one replaces each element by the sum (add())
-// over all holders, who call it in the same order, and takes `block` examples at a time.
+// One who holds all classes has nothing to reduce. Another reduction replaces each element by the
+// sum (add()) over all holders, who call it in the same order, and takes `block` > 1 examples at a
+// time.
 struct Alone {
     static constexpr std::size_t block = 1;
-    void operator()(std::span<ExampleHead>) const {}
-    void operator()(std::span<ExamplePart>) const {}
-    void operator()(std::span<double>) const {}
 };
 
 // Of the examples first <= i < last; the weights are centred where the machine is zero-sum.
 template <class Rows, WeightStore Store, class T, class Reduce = Alone>
 CertificateSums sum_examples(const LinearProblem<Rows>& problem, const Duals<T>& duals,
                              const Store& weights, std::size_t first, std::size_t last,
-                             const Reduce& reduce = {}) {
+                             [[maybe_unused]] const Reduce& reduce = {}) {
     // A bound that the working precision misses by rounding counts as reached.
     const double rounded = 1 - 64 * double(std::numeric_limits<T>::epsilon());
     ExampleCheck check(problem.machine, weights.lanes(), rounded);
-    std::vector<T> scratch(problem.rows.scratch_size());
-    // Some stores score many examples together.
-    constexpr bool together = requires { typename Store::template Together<Rows, double>; };
-    constexpr std::size_t most_bytes = 16 << 20;  // of scores
-    const std::size_t fitting =
-        std::clamp<std::size_t>(most_bytes / (check.size() * sizeof(double)), 8, 256);
-    const std::size_t block = Reduce::block > 1 ? Reduce::block : together ? fitting : 1;
-    auto scores = [&] {
-        if constexpr (together) {
-            return typename Store::template Together<Rows, double>(weights, problem.rows);
-        } else {
-            return [&](std::span<const std::uint32_t> examples, double* F) {
-                for (const std::uint32_t i : examples) {
-                    weights.scores_in_double(problem.rows.row(i, scratch.data()), F);
-                    F += check.size();
-                }
-            };
-        }
-    }();
+    ScoresInDouble<Rows, Store> scores(weights, problem.rows, check.size());
+    constexpr bool is_alone = Reduce::block == 1;  // then heads are whole as they are
+    const std::size_t block = is_alone ? scores.at_once() : Reduce::block;
     std::vector<std::uint32_t> examples(block);
     std::vector<ExampleHead> heads(block);
     std::vector<ExamplePart> parts(block);
-    std::vector<double> kept(block > 1 ? block * check.size() : 0);
+    std::vector<double> kept(is_alone ? 0 : block * check.size());
     CertificateSums sums;
     for (std::size_t begin = first; begin < last; begin += block) {
         const std::size_t count = std::min(block, last - begin);
         std::iota(examples.begin(), examples.begin() + static_cast<std::ptrdiff_t>(count),
                   static_cast<std::uint32_t>(begin));
-        scores(std::span<const std::uint32_t>(examples).first(count),
-               kept.empty() ? check.scores() : kept.data());
-        for (std::size_t e = 0; e < count; ++e) {
+        scores.prepare(std::span<const std::uint32_t>(examples).first(count));
+        const auto find_part = [&](std::size_t e) {
             const std::size_t i = begin + e;
-            if (!kept.empty()) std::copy_n(&kept[e * check.size()], check.size(), check.scores());
-            heads[e] = check.find_head(duals, i, problem.labels[i], problem.upper[i]);
-        }
-        reduce(std::span(heads).first(count));
-        for (std::size_t e = 0; e < count; ++e) {
-            const std::size_t i = begin + e;
-            if (!kept.empty()) std::copy_n(&kept[e * check.size()], check.size(), check.scores());
             parts[e] = check.find_part(heads[e], duals, i, problem.labels[i], problem.upper[i]);
+        };
+        for (std::size_t e = 0; e < count; ++e) {
+            const std::size_t i = begin + e;
+            scores(e, check.scores());
+            heads[e] = check.find_head(duals, i, problem.labels[i], problem.upper[i]);
+            if constexpr (is_alone) {
+                find_part(e);
+            } else {
+                std::copy_n(check.scores(), check.size(), &kept[e * check.size()]);
+            }
         }
-        reduce(std::span(parts).first(count));
+        if constexpr (!is_alone) {
+            reduce(std::span(heads).first(count));
+            for (std::size_t e = 0; e < count; ++e) {
+                std::copy_n(&kept[e * check.size()], check.size(), check.scores());
+                find_part(e);
+            }
+            reduce(std::span(parts).first(count));
+        }
         for (std::size_t e = 0; e < count; ++e) {
             sums.add(check.join(heads[e], parts[e], problem.upper[begin + e]));
         }

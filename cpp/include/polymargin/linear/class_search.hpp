@@ -51,37 +51,33 @@ public:
         for (int t = 0; t < threads; ++t) workers_.push_back(Worker{{weights, problem.rows}});
     }
 
-    // Examples whose scores of all classes are kept at a time.
-    std::size_t at_once() const {
-        return std::clamp<std::size_t>(most_bytes / (stride_ * sizeof(T)), 16, most_examples);
-    }
-
     Searched operator()(std::span<const std::uint32_t> examples, T near) {
-        const std::size_t count = examples.size(), threads = workers_.size();
-        F_.resize(count * stride_);
+        const std::size_t threads = workers_.size(), count = examples.size();
+        const std::size_t fitting = most_bytes / (stride_ * sizeof(T)) / chunk * chunk;
+        const std::size_t block = std::max(chunk * threads, std::min(fitting, most_examples));
+        F_.resize(std::min(block, count) * stride_);
+        for (Worker& worker : workers_) worker.kept.clear();
+        places_.resize(count);
         std::vector<Searched> parts((count + chunk - 1) / chunk);  // summed in order
-        parallel_for(static_cast<int>(threads), threads, [&](std::size_t t) {
-            const std::size_t first = parts.size() * t / threads * chunk;
-            const std::size_t last = std::min(count, parts.size() * (t + 1) / threads * chunk);
-            if (first >= last) return;
-            Worker& worker = workers_[t];
-            worker.scores(examples.subspan(first, last - first), F_.data() + first * stride_);
-            for (std::size_t e = first; e < last; ++e) {
-                look_at(worker, examples[e], F_.data() + e * stride_, near, parts[e / chunk]);
-            }
-        });
+        for (std::size_t begin = 0; begin < count; begin += block) {
+            search(examples.subspan(begin, std::min(block, count - begin)), begin, near,
+                   parts.data() + begin / chunk);
+        }
         Searched all;
         for (const Searched& part : parts) all.add(part);
         return all;
     }
 
-    // Of the e-th example of the last call.
-    const T* scores(std::size_t e) const { return F_.data() + e * stride_; }
+    // Of the e-th example of the last call: of the classes that it lists, and then of its own one
+    // if that is not among them.
+    const T* scores(std::size_t e) const {
+        return workers_[places_[e].worker].kept.data() + places_[e].begin;
+    }
 
 private:
     static constexpr std::size_t most_bytes = 96 << 20;  // of scores
     static constexpr std::size_t most_examples = 2048;
-    static constexpr std::size_t chunk = 64;     // examples
+    static constexpr std::size_t chunk = 16;     // examples whose parts are summed together
     static constexpr std::size_t most_new = 24;  // classes that a search adds to a list
     static constexpr T never = std::numeric_limits<T>::lowest() / T(1e8);
 
@@ -93,10 +89,47 @@ private:
 
     struct Worker {
         typename Store::template Together<Rows, T> scores;
+        std::vector<T> f{};     // of one example
+        std::vector<T> kept{};  // of the classes that examples list
         std::vector<DualEntry<T>> entries{};
         std::vector<Candidate> candidates{};  // a heap, the worst first
         std::vector<Candidate> hidden{};      // scores that others took the place of
     };
+
+    struct Place {
+        std::size_t worker, begin;
+    };
+
+    // `begin` examples of the call come before these.
+    void search(std::span<const std::uint32_t> examples, std::size_t begin, T near,
+                Searched* parts) {
+        const std::size_t count = examples.size(), threads = workers_.size();
+        const std::size_t chunks = (count + chunk - 1) / chunk;
+        parallel_for(static_cast<int>(threads), threads, [&](std::size_t t) {
+            const std::size_t first = chunks * t / threads * chunk;
+            const std::size_t last = std::min(count, chunks * (t + 1) / threads * chunk);
+            if (first >= last) return;
+            Worker& worker = workers_[t];
+            worker.scores.full(examples.subspan(first, last - first), F_.data() + first * stride_);
+            for (std::size_t e = first; e < last; ++e) {
+                const T* from_full = F_.data() + e * stride_;
+                worker.f.assign(from_full, from_full + stride_);
+                worker.scores.lists(examples[e], worker.f.data());
+                look_at(worker, examples[e], worker.f.data(), near, parts[e / chunk]);
+                places_[begin + e] = {t, worker.kept.size()};
+                keep(worker, examples[e]);
+            }
+        });
+    }
+
+    void keep(Worker& worker, std::size_t i) const {
+        bool has_own = false;
+        duals_.for_each_listed(i, [&](std::int32_t c, T) {
+            worker.kept.push_back(worker.f[c]);
+            has_own |= c == problem_.labels[i];
+        });
+        if (!has_own) worker.kept.push_back(worker.f[problem_.labels[i]]);
+    }
 
     void look_at(Worker& worker, std::size_t i, T* f, T near, Searched& found) {
         const Machine& machine = problem_.machine;
@@ -247,7 +280,8 @@ private:
     const LinearProblem<Rows>& problem_;
     Duals<T>& duals_;
     std::size_t stride_;  // lanes from one example to the next
-    std::vector<T> F_;
+    std::vector<T> F_;    // what full rows say, of the examples of a block
+    std::vector<Place> places_;
     std::vector<Worker> workers_;
 };
 

@@ -83,14 +83,13 @@ private:
     bool search(Searched& all) {
         forget_drift();
         choose(-1);
-        const bool whole = pass(search_.at_once(), [&](std::span<const std::uint32_t> examples) {
+        const bool whole = pass(most_examples, [&](std::span<const std::uint32_t> examples) {
             all.add(search_(examples, near));
             group_.gather(examples, options_.threads);
             const GroupPairs& pairs = group_.pairs();
             for (std::size_t e = 0; e < examples.size(); ++e) {
-                for (std::size_t p = pairs.begin(e); p < pairs.end(e); ++p) {
-                    group_.scores()[p] = search_.scores(e)[pairs.c(p)];
-                }
+                std::copy_n(search_.scores(e), pairs.end(e) - pairs.begin(e),
+                            group_.scores().begin() + static_cast<std::ptrdiff_t>(pairs.begin(e)));
             }
         });
         if (!whole) return false;
@@ -118,7 +117,7 @@ private:
     double descend(double pairs) {
         const double enough = std::max(0.1 * gap_, target());
         const auto at_once = static_cast<std::size_t>(
-            std::clamp(most_pairs * n_ / std::max(1.0, pairs), 16., 2048.));
+            std::clamp(most_pairs * n_ / std::max(1.0, pairs), 16., double(most_examples)));
         double gap = gap_;
         for (int s = 0; s < most_passes && gap > enough; ++s) {
             choose(s ? 0.02 * gap / n_ : -1);
@@ -208,7 +207,8 @@ private:
     static constexpr T near = T(0.05);        // of a gradient: classes this close stay listed
     static constexpr double few_added = 0.5;  // classes an example
     static constexpr int most_passes = 8;
-    static constexpr double most_pairs = 1 << 22;  // of a group
+    static constexpr std::size_t most_examples = 4096;  // of a group
+    static constexpr double most_pairs = 1 << 22;
 
     const LinearProblem<Rows>& problem_;
     const LinearOptions& options_;
@@ -227,8 +227,8 @@ private:
     double n_, budget_, visits_ = 0;
     Drift<T> drift_;
     int searches_ = 0;
-    double wanting_ = 0;   // what the last search said
-    double accept_ = 1.3;  // of the tolerance, for a gap as a pass meets it: it leaves two thirds
+    double wanting_ = 0;    // what the last search said
+    double accept_ = 1.45;  // of the tolerance, for a gap as a pass meets it: it leaves two thirds
     double gap_ = 0, primal_ = 0, violation_ = 0;
     Stall stall_{100, 0.01};  // searches, and what counts as a fall of the gap
     Certificate certificate_{};

@@ -79,42 +79,43 @@ public:
         sum(row, f);
     }
 
-    // Of some examples, those of the e-th at F + e stride().
+    // Of some examples, in two steps: what full rows say of all of them, those of the e-th at
+    // F + e stride(), and what lists add to one, whose scores are then in a near cache.
     template <class Rows, class V>
     class Together {
     public:
         Together(const SparseWeights& weights, const Rows& rows)
             : weights_(weights), rows_(rows), scratch_(rows.scratch_size()) {}
 
-        void operator()(std::span<const std::uint32_t> examples, V* F) {
+        void full(std::span<const std::uint32_t> examples, V* F) {
             terms_.clear();
             ends_.clear();
-            for (std::size_t e = 0; e < examples.size(); ++e) {
-                const auto row = rows_.row(examples[e], scratch_.data());
+            for (const std::uint32_t i : examples) {
+                if (const T* start = weights_.constant()) terms_.push_back({start, V(1)});
+                const auto row = rows_.row(i, scratch_.data());
                 for (std::size_t p = 0; p < row.size(); ++p) {
-                    weights_.prefetch_row(row, p);
+                    weights_.prefetch_place(row, p);
                     const FeatureRow<T>& u = weights_.rows_[row.index(p)];
                     if (u.is_full()) terms_.push_back({u.values(), V(row.value(p))});
                 }
                 ends_.push_back(terms_.size());
-                weights_.begin(F + e * stride());
             }
             for (std::size_t at = 0; at < stride(); at += tile_lanes<V>) {
                 std::size_t begin = 0;
                 for (std::size_t e = 0; e < ends_.size(); ++e) {
                     const std::span<const FullTerm<T, V>> terms(terms_.data() + begin,
                                                                 ends_[e] - begin);
-                    add_full_tile(terms, at, stride(), F + e * stride());
+                    full_tile<false>(terms, at, stride(), F + e * stride());
                     begin = ends_[e];
                 }
             }
-            for (std::size_t e = 0; e < examples.size(); ++e) {
-                const auto row = rows_.row(examples[e], scratch_.data());
-                V* f = F + e * stride();
-                for (std::size_t p = 0; p < row.size(); ++p) {
-                    weights_.prefetch_row(row, p);
-                    weights_.add_list(row.index(p), V(row.value(p)), f);
-                }
+        }
+
+        void lists(std::uint32_t i, V* f) {
+            const auto row = rows_.row(i, scratch_.data());
+            for (std::size_t p = 0; p < row.size(); ++p) {
+                weights_.prefetch_row(row, p);
+                weights_.add_list(row.index(p), V(row.value(p)), f);
             }
         }
 
@@ -165,7 +166,9 @@ public:
             T* sum = sums.data() + share * f.size();
             std::vector<T> spread(classes_);
             Marks marks = scratch();
-            for (std::size_t l = first_of(share, columns); l < first_of(share + 1, columns); ++l) {
+            const std::size_t end = first_of(share + 1, columns);
+            for (std::size_t l = first_of(share, columns); l < end; ++l) {
+                prefetch_columns(columns, l, end);
                 const FeatureRow<T>& u = rows_[columns.feature(l)];
                 const auto column = columns.column(l);
                 if (!u.is_full() && column.size() <= few_entries) {
@@ -201,7 +204,9 @@ public:
         parallel_for(threads, group_shares, [&](std::size_t share) {
             ListWriter<T> list(classes_);
             Writer& to = writer({share, group_shares});
-            for (std::size_t l = first_of(share, columns); l < first_of(share + 1, columns); ++l) {
+            const std::size_t end = first_of(share + 1, columns);
+            for (std::size_t l = first_of(share, columns); l < end; ++l) {
+                prefetch_columns(columns, l, end);
                 FeatureRow<T>& u = rows_[columns.feature(l)];
                 const auto column = columns.column(l);
                 if (!u.is_full() && column.size() <= few_entries) {
@@ -427,15 +432,28 @@ private:
 
     // Of what comes next in a row; not of features that other threads may write.
     template <class Row>
+    [[gnu::always_inline]] void prefetch_place(const Row& row, std::size_t p) const {
+        constexpr std::size_t far = 12;
+        if (p + far < row.size()) __builtin_prefetch(&rows_[row.index(p + far)]);
+    }
+    template <class Row>
     [[gnu::always_inline]] void prefetch_row(const Row& row, std::size_t p,
                                              Slice slice = {0, 1}) const {
-        constexpr std::size_t far = 12, near = 4;
-        if (p + far < row.size()) __builtin_prefetch(&rows_[row.index(p + far)]);
+        constexpr std::size_t near = 4;
+        prefetch_place(row, p);
         if (p + near >= row.size() || !slice.holds(row.index(p + near))) return;
-        const FeatureRow<T>& next = rows_[row.index(p + near)];
-        if (!next.is_full() && next.size()) {
-            prefetch_lines(next.classes(), next.size() * sizeof(std::int32_t));
-        }
+        prefetch_list(rows_[row.index(p + near)]);
+    }
+    // The same for the features of a group before this one, which are a thread's own.
+    void prefetch_columns(const GroupColumns<T>& columns, std::size_t l, std::size_t end) const {
+        constexpr std::size_t far = 16, near = 4;
+        if (l + far < end) __builtin_prefetch(&rows_[columns.feature(l + far)]);
+        if (l + near < end) prefetch_list(rows_[columns.feature(l + near)]);
+    }
+    static void prefetch_list(const FeatureRow<T>& u) {
+        if (u.is_full() || u.size() == 0) return;
+        prefetch_lines(u.classes(), u.size() * sizeof(std::int32_t));
+        prefetch_lines(u.values(), u.size() * sizeof(T));
     }
 
     // The weights of the p-th feature of a row where they are a full row, else null.
