@@ -2,6 +2,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "polymargin/linear/class_search.hpp"
 #include "polymargin/linear/group/solve.hpp"
 #include "synthetic.hpp"
 
@@ -108,6 +109,53 @@ TEST(search, a_group_reads_and_writes_weights_as_its_examples_do) {
         weights.scores(rows.row(e, nullptr), all.data());
         for (std::size_t p = pairs.begin(e); p < pairs.end(e); ++p) {
             CHECK(std::abs(f[p] - all[pairs.c(p)]) < 1e-12);
+        }
+    }
+}
+
+// More examples than are searched at a time, by one thread and by three.
+TEST(search, scores_of_listed_classes_are_kept_whatever_the_block) {
+    const int k = 150;
+    const Shape shape{.n = 4500, .d = 30, .k = k, .density = 0.1};
+    const Data data(shape);
+    const Sparse rows = data.rows<Sparse>();
+    const auto problem = data.problem(rows, machines::ww);
+    auto weights = problem.weights<SparseWeights<double>>();
+    Random random(3);
+    std::vector<Change<double>> changes;
+    for (std::size_t i = 0; i < 200; ++i) {
+        changes.clear();
+        for (std::int32_t c = 0; c < k; ++c) {
+            if (random.below(40) == 0) changes.push_back({c, random.below(100) / 50.0 - 1, 0});
+        }
+        weights.add(rows.row(i, nullptr), std::span<const Change<double>>(changes),
+                    weights.whole());
+    }
+    std::vector<std::uint32_t> examples(shape.n);
+    std::iota(examples.begin(), examples.end(), 0u);
+    random.shuffle(std::span(examples));
+    double gap = -1;
+    for (const int threads : {1, 3}) {
+        Duals<double> duals(shape.n, k);
+        for (std::size_t i = 0; i < shape.n; i += 3) {
+            const DualEntry<double> entries[] = {{static_cast<std::int32_t>(i % k), 0.01}};
+            duals.assign(i, entries);
+        }
+        ClassSearch<Sparse, SparseWeights<double>> search(problem, duals, weights, threads);
+        const Searched found = search(examples, 0.05);
+        CHECK(gap < 0 || found.gap.value() == gap);
+        gap = found.gap.value();
+        std::vector<double> f(simd::padded<double>(k));
+        for (std::size_t e = 0; e < shape.n; ++e) {
+            const std::uint32_t i = examples[e];
+            weights.scores(rows.row(i, nullptr), f.data());
+            const double* score = search.scores(e);
+            bool has_own = false;
+            duals.for_each_listed(i, [&](std::int32_t c, double) {
+                CHECK(std::abs(*score++ - f[c]) < 1e-12);
+                has_own |= c == problem.labels[i];
+            });
+            if (!has_own) CHECK(std::abs(*score - f[problem.labels[i]]) < 1e-12);
         }
     }
 }
