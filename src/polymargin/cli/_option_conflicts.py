@@ -55,6 +55,11 @@ def refuse_with_stream(context: typer.Context) -> None:
             refuse(context, option, f"does not go with --stream: {reason}")
 
 
+def refuse_without_distributed(context: typer.Context) -> None:
+    """What only several processes have."""
+    refuse(context, "gather", "goes with --distributed only")
+
+
 def refuse_without_stream(context: typer.Context) -> None:
     """What only a stream has."""
     for option in ("passes", "batch", "classes", "shuffle_size", "scratch"):

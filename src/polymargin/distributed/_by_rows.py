@@ -19,6 +19,7 @@ from scipy import sparse
 from polymargin import core
 from polymargin.distributed._certificate import certify_rows, squared_norm
 from polymargin.distributed._local import LocalPart
+from polymargin.distributed._parts import class_range
 from polymargin.distributed._ranks import Ranks
 from polymargin.fit import Problem, join_duals, restrict_duals
 from polymargin.solvers import Choice, LinearLoop, LocalDescent
@@ -122,8 +123,12 @@ class RowsDealt(LocalPart):
     def collect_weights(self) -> "NDArray[np.floating]":
         return self._weights[:, : self._k].copy()
 
+    def own_weights(self) -> "tuple[NDArray[np.int64], NDArray[np.floating]]":
+        own = class_range(self._k, self._ranks.size, self._ranks.rank)
+        return own, self._weights[:, own]
+
     def collect_duals(self) -> "Duals":
-        parts = self._ranks.gather((self._local.duals(), self._rows))
+        parts = self._ranks.gather((self.own_duals(), self._rows))
         return join_duals([duals for duals, _ in parts], [rows for _, rows in parts])
 
     def _set_sigma(self, sigma: float) -> None:

@@ -50,24 +50,6 @@ if TYPE_CHECKING:
 
     from polymargin.core import Duals, LinearOptions, LinearStream, MachineInfo
 
-# All that a fit or a stream leaves behind, apart from what is set whenever rows are.
-_LEARNT = (
-    "coef_",
-    "intercept_",
-    "n_samples_seen_",
-    "n_iter_",
-    "dual_gap_",
-    "primal_objective_",
-    "dual_objective_",
-    "converged_",
-    "history_",
-    "calibrator_",
-    "_dual_state",
-    "_n_examples",
-    "_stream",
-    "_stream_of",
-)
-
 
 def _check_streaming(estimator: "LinearSVM") -> bool:
     check_no_calibration(estimator)
@@ -179,6 +161,23 @@ class LinearSVM(BaseSVM):
     """
 
     _solvers = LINEAR_SOLVERS
+    # All that a fit or a stream leaves behind, apart from what is set whenever rows are.
+    _learnt: ClassVar[tuple[str, ...]] = (
+        "coef_",
+        "intercept_",
+        "n_samples_seen_",
+        "n_iter_",
+        "dual_gap_",
+        "primal_objective_",
+        "dual_objective_",
+        "converged_",
+        "history_",
+        "calibrator_",
+        "_dual_state",
+        "_n_examples",
+        "_stream",
+        "_stream_of",
+    )
     _stream: "LinearStream | None" = None  # what `partial_fit` goes on from
     _stream_of: tuple[str, bool]  # machine and `fit_intercept` that it was begun with
 
@@ -439,7 +438,7 @@ class LinearSVM(BaseSVM):
 
     def _forget(self, *names: str) -> None:
         """Remove these attributes, by default all that was learnt."""
-        for name in names or _LEARNT:
+        for name in names or self._learnt:
             self.__dict__.pop(name, None)
 
     def class_scores(self, X: Any) -> "NDArray[Any]":
