@@ -74,3 +74,13 @@ def told_by(
     errors = [rank["error"] for rank in told if "error" in rank]
     assert not errors, errors[0]
     return [rank["value"] for rank in told]
+
+
+def check_same_optimum(figures: dict[str, Any], tol: float = 1e-4) -> None:
+    """Two certified bounds each, on one optimum."""
+    assert figures["converged"]
+    assert figures["gap"] <= tol
+    slack = 1e-9 * figures["primal"]
+    assert figures["dual"] <= figures["alone"] + slack
+    assert figures["alone_dual"] <= figures["primal"] + slack
+    assert figures["primal"] - figures["alone"] <= tol * figures["primal"] + slack

@@ -72,11 +72,6 @@ def machines() -> Any:
 
 
 @scenario
-def one_machine() -> Any:
-    return {"ww": both(*problem(), C=0.1), "ats": both(*problem(40), "ats", C=0.1)}
-
-
-@scenario
 def few() -> Any:
     return {"cs": both(*problem(40), "cs", C=0.1), "fewer rows": both(*problem(6, 3), "llw")}
 

@@ -57,7 +57,18 @@ def refuse_with_stream(context: typer.Context) -> None:
 
 def refuse_without_distributed(context: typer.Context) -> None:
     """What only several processes have."""
-    refuse(context, "gather", "goes with --distributed only")
+    for option in ("gather", "shares"):
+        refuse(context, option, "goes with --distributed only")
+
+
+def refuse_with_shares(context: typer.Context) -> None:
+    """What needs all rows on one process, or files that are not cut into shares."""
+    for option in ("calibration", "balanced", "checkpoint", "resume_from", "missing"):
+        refuse(context, option, "does not go with --shares: it needs all rows")
+    for option in ("label", "labels", "column", "header", "delimiter", "encoding"):
+        refuse(context, option, "does not go with --shares, which are of svmlight text")
+    if context.params["scale"] not in ("auto", "none"):
+        refuse(context, "scale", "does not go with --shares: ranges are those of all rows")
 
 
 def refuse_without_stream(context: typer.Context) -> None:

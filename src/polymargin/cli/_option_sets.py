@@ -171,3 +171,11 @@ class Processes:
             rich_help_panel=_PROCESSES,
         ),
     ] = True
+    shares: Annotated[
+        bool,
+        typer.Option(
+            "--shares",
+            help="Each process reads its own lines of DATA, svmlight text, and keeps them.",
+            rich_help_panel=_PROCESSES,
+        ),
+    ] = False

@@ -11,6 +11,7 @@ import typer
 from polymargin.cli import _options as o
 from polymargin.cli._option_conflicts import (
     is_given,
+    refuse_with_shares,
     refuse_with_stream,
     refuse_without_distributed,
     refuse_without_kernel,
@@ -141,6 +142,11 @@ def train(
         from polymargin.cli._stream import train_on_stream
 
         refuse_with_stream(context)
+    elif processes.shares:
+        from polymargin.cli._shares import train_on_shares
+
+        refuse_without_stream(context)
+        refuse_with_shares(context)
     else:
         from polymargin.cli._in_memory import train_in_memory
 
@@ -148,6 +154,8 @@ def train(
     with meeting() as speaks:
         if streaming.stream:
             trained = train_on_stream(data, svm, reading, features, streaming, quiet=quiet)
+        elif processes.shares:
+            trained = train_on_shares(data, svm, reading, features, quiet=quiet)
         else:
             trained = train_in_memory(
                 data,

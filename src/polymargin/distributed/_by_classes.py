@@ -79,7 +79,7 @@ class ClassesDealt(LocalPart):
             )
         self.parts = choice.solver.n_parts if choice.machine.zero_sum else 1
         self.epochs = choice.solver.epochs
-        self.visits = len(problem) * ranks.size
+        self.n, self.visits = len(problem), len(problem) * ranks.size
         self._has_mean = choice.machine.zero_sum
         counts = np.bincount(problem.labels, minlength=self._k)
         self._dealt = deal_classes(counts, ranks.size)

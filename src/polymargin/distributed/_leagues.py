@@ -83,7 +83,7 @@ class LeaguesDealt:
         self.parts, self.epochs = choice.solver.n_parts, choice.solver.epochs
         self._more = 0 if self.epochs is not None else _MORE
         self._rounds = tournament(2 * ranks.size)
-        self.visits = len(problem) * len(self._rounds)
+        self.n, self.visits = len(problem), len(problem) * len(self._rounds)
         self._random = np.random.default_rng(options.seed)
         self._here = [
             self._make_league(number, classes, warm)

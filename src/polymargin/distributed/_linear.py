@@ -15,13 +15,17 @@ import numpy as np
 from polymargin import estimators
 from polymargin._sklearn import HasMethods
 from polymargin.block_solvers import BlockSolver
-from polymargin.distributed._agreement import agree
+from polymargin.distributed._agreement import agree, agree_on_shares
 from polymargin.distributed._by_classes import ClassesDealt
-from polymargin.distributed._by_rows import RowsDealt
+from polymargin.distributed._by_rows import RowsDealt, RowsHere
 from polymargin.distributed._leagues import LeaguesDealt
 from polymargin.distributed._parts import Parts, class_range
 from polymargin.distributed._ranks import Ranks, world
 from polymargin.distributed._rounds import Deal, Gathered, RoundsRun
+from polymargin.distributed._share_problem import (
+    make_problem_of_shares,
+    refuse_what_needs_all_rows,
+)
 from polymargin.fit import (
     FitTask,
     Keeper,
@@ -99,7 +103,8 @@ class LinearSVM(estimators.LinearSVM):
     coef_, intercept_ : ndarray
         As in `polymargin.LinearSVM`; with ``gather=False`` those of `local_classes_` alone.
     duals_ : csr_array of shape (n, k)
-        The dual vectors of all rows. With ``gather=False`` they are given up when the fit ends,
+        The dual vectors of all rows given to `fit`, or of those that this process has given to
+        `fit_share`. After a `fit` with ``gather=False`` they are given up when the fit ends,
         unless `warm_start`, `checkpoint` or `calibration` needs them.
 
     Notes
@@ -123,6 +128,7 @@ class LinearSVM(estimators.LinearSVM):
     True
     """
 
+    _has_shares = False  # whether the rows of a fit under way are of this process alone
     _learnt: ClassVar[tuple[str, ...]] = (*estimators.LinearSVM._learnt, "local_classes_")
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **estimators.LinearSVM._parameter_constraints,
@@ -189,14 +195,42 @@ class LinearSVM(estimators.LinearSVM):
         -------
         self : LinearSVM
         """
+        return self._fit_by_all(X, y, sample_weight, shares=False)
+
+    def fit_share(self, X: Any, y: Any, sample_weight: Any = None) -> "Self":
+        """Fit all weights by all processes, each of which has rows that the others have not.
+
+        The rows stay where they are, so that the data may be larger than the memory of a machine.
+        The model is that of all rows, by `LocalDescent`; where a class is seen, or whether a
+        process has any row, does not matter. What needs all rows in one place, `calibration`,
+        `checkpoint`, ``class_weight="balanced"`` and ``C=np.inf``, is refused.
+
+        Parameters
+        ----------
+        X : array-like or sparse of shape (n, d)
+            The rows of this process, such as `read_share` gives; d and the type are the same on
+            all, n need not be.
+        y : array-like of shape (n,)
+            Their labels, of one type on all processes.
+        sample_weight : array-like of shape (n,), default=None
+            Factors of `C` of these rows.
+
+        Returns
+        -------
+        self : LinearSVM
+            `duals_` is about the rows of this process, all else about those of all.
+        """
+        return self._fit_by_all(X, y, sample_weight, shares=True)
+
+    def _fit_by_all(self, X: Any, y: Any, sample_weight: Any, shares: bool) -> "Self":
         comm = self._find_comm()
         with warnings.catch_warnings(record=True) as caught:
             if getattr(comm, "size", 1) == 1:  # what is no communicator is refused there
                 super().fit(X, y, sample_weight)
             else:
-                self._fit_together(comm, X, y, sample_weight)
-        for warning in caught:  # at the line that called this
-            warnings.warn(warning.message, warning.category, stacklevel=2)
+                self._fit_together(comm, X, y, sample_weight, shares)
+        for warning in caught:  # at the line that called `fit`
+            warnings.warn(warning.message, warning.category, stacklevel=3)
         return self
 
     def __getstate__(self) -> dict[str, Any]:
@@ -213,23 +247,45 @@ class LinearSVM(estimators.LinearSVM):
     def _find_comm(self) -> Any:
         return world() if self.comm is None else self.comm
 
-    def _fit_together(self, comm: Any, X: Any, y: Any, sample_weight: Any) -> None:
-        source = self.random_state
+    def _fit_together(self, comm: Any, X: Any, y: Any, sample_weight: Any, shares: bool) -> None:
+        source, self._has_shares = self.random_state, shares
         try:
             with Ranks(comm) as self._ranks:
+                if shares:
+                    refuse_what_needs_all_rows(self)
                 seed = source if isinstance(source, Integral) else draw_seed(source)
                 self.random_state = self._ranks.meet("random numbers", seed)[0]
                 super().fit(X, y, sample_weight)
         finally:
             self.random_state = source
-            del self._ranks
+            del self._ranks, self._has_shares
+
+    @property
+    def _rows_to_fit(self) -> dict[str, Any]:
+        return {"ensure_min_samples": 0} if self._has_shares else {}
+
+    def _make_problem(self, X: Any, y: "NDArray[Any]", sample_weight: Any) -> Problem:
+        if not self._has_shares:
+            return super()._make_problem(X, y, sample_weight)
+        known = self._ranks.meet("labels", np.unique(y))
+        upper = np.zeros(0)
+        if len(y):
+            upper = self._upper(X, y, sample_weight, np.unique(np.concatenate(known)))
+        return make_problem_of_shares(self._ranks, X, y, upper)
 
     def _choose(self) -> Choice[LinearLoop]:
         choice = super()._choose()
-        if not self._is_together or isinstance(choice.solver, tuple(_DEALS)):
+        if not self._is_together:
+            return choice
+        if self._has_shares and not isinstance(choice.solver, Automatic | LocalDescent):
+            raise ValueError(
+                f"solver {choice.solver.name!r} needs all rows, and no process has them: take "
+                f"'auto' or {LocalDescent.name!r}"
+            )
+        if isinstance(choice.solver, tuple(_DEALS)):
             return choice
         if isinstance(choice.solver, Automatic):
-            by_classes = choice.machine.separable
+            by_classes = choice.machine.separable and not self._has_shares
             return replace(choice, solver=MeanWeights() if by_classes else LocalDescent())
         raise ValueError(
             f"solver {choice.solver.name!r} is for one process, and there are {self._ranks.size}: "
@@ -252,7 +308,7 @@ class LinearSVM(estimators.LinearSVM):
         title: str | None = None,
     ) -> tuple[LinearOutcome, bool]:
         if self._is_together:
-            agree(self._ranks, self, problem, warm)
+            (agree_on_shares if self._has_shares else agree)(self._ranks, self, problem, warm)
             if self.solver == Automatic.name and self._ranks.size > len(problem.classes):
                 choice = replace(choice, solver=LocalDescent())
         return super()._solve(problem, choice, options, warm, task, keeper, title)
@@ -264,12 +320,15 @@ class LinearSVM(estimators.LinearSVM):
         weights = self.gather or self.calibration is not None or math.isinf(self.C)
         has_checkpoint = any(self._ranks.meet("checkpoints", self.checkpoint is not None))
         gathered = Gathered(weights, duals=weights or self.warm_start or has_checkpoint)
-        return RoundsRun(self._ranks, _DEALS[type(choice.solver)], gathered)
+        deal = RowsHere if self._has_shares else _DEALS[type(choice.solver)]
+        return RoundsRun(self._ranks, deal, gathered)
 
     def _store(
         self, result: LinearOutcome, problem: Problem, machine: "MachineInfo", past: Past
     ) -> None:
         super()._store(result, problem, machine, past)
+        if self._has_shares:
+            self._n_examples = sum(self._ranks.meet("numbers of rows", problem.n_given))
         if not self.gather:
             self._keep_own(result.held)
 
@@ -281,7 +340,7 @@ class LinearSVM(estimators.LinearSVM):
             self.coef_, self.intercept_ = self.coef_[held], self.intercept_[held]
         self.local_classes_ = self.classes_[held]
         is_needed = self.warm_start or self.calibration is not None or self.checkpoint is not None
-        if self._is_part and not is_needed:
+        if self._is_part and not (is_needed or self._has_shares):
             self._n_examples = self._dual_state.n_given
             self._forget("_dual_state")
 

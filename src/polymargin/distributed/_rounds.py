@@ -39,6 +39,7 @@ class Dealt(Protocol):
     All processes call the methods in the same order.
     """
 
+    n: int  # rows of all processes
     parts: int  # of a pass, with an exchange after each
     passes: int  # before all rows are looked at again
     epochs: int | None  # so many passes without a look at the gap; None: until it is small enough
@@ -274,7 +275,7 @@ class _Rounds:
             dual=dual,
             gap=core.relative_gap(primal, dual),
             violation=violation,
-            active=len(self._problem),
+            active=self._dealt.n,
         )
         self._note(check)
         self.is_stopped = any(self._ranks.meet("callbacks", self._monitor(check)))

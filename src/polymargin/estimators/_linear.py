@@ -264,9 +264,9 @@ class LinearSVM(BaseSVM):
             choice = self._choose()
             options = make_options(self, choice)
             machine = choice.machine
-            X, y = check_X(self, X, y)
+            X, y = check_X(self, X, y, **self._rows_to_fit)
             check_classification_targets(y)
-            problem = make_problem(X, y, self._upper(X, y, sample_weight))
+            problem = self._make_problem(X, y, sample_weight)
             cross_fit = self._plan_cross_fit(problem, sample_weight, X)
             warm, past = find_start(self._start_state(), problem, machine)
 
@@ -286,6 +286,15 @@ class LinearSVM(BaseSVM):
             if not result.converged and not stopped:
                 warn_not_converged(result, self, problem, choice)
         return self
+
+    @property
+    def _rows_to_fit(self) -> dict[str, Any]:
+        """How `fit` checks rows, in the words of scikit-learn."""
+        return {}
+
+    def _make_problem(self, X: Any, y: "NDArray[Any]", sample_weight: Any) -> Problem:
+        """Of rows that were checked."""
+        return make_problem(X, y, self._upper(X, y, sample_weight))
 
     def _choose(self) -> Choice[LinearLoop]:
         """What the parameters mean."""

@@ -118,6 +118,8 @@ def _put_training(model: Any, duals: bool | str, goes_on: bool) -> tuple[dict[st
         check_stream(model)
         fields["stream"], parts = put_stream(model._stream)
         arrays |= {f"stream.{name}": part for name, part in parts.items()}
+    if state is not None and state.n_given != vars(model).get("_n_examples", state.n_given):
+        state = None  # those of a share of the rows
     if state is not None:
         fields["n_examples"] = int(state.n_given)
     elif hasattr(model, "n_samples_seen_"):
