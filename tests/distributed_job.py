@@ -283,6 +283,12 @@ def killed() -> Any:
 
 
 @scenario
+def endless() -> Any:
+    Path(f"ready-{WORLD.rank}").touch()
+    distributed.LinearSVM(C=1e3, tol=0.0, max_iter=10**9).fit(*problem(2000, 5, 20))
+
+
+@scenario
 def parts_of_the_world() -> Any:
     X, y = problem()
     half = WORLD.Split(WORLD.rank % 2)
