@@ -251,8 +251,6 @@ class LinearSVM(estimators.LinearSVM):
         source, self._has_shares = self.random_state, shares
         try:
             with Ranks(comm) as self._ranks:
-                if shares:
-                    refuse_what_needs_all_rows(self)
                 seed = source if isinstance(source, Integral) else draw_seed(source)
                 self.random_state = self._ranks.meet("random numbers", seed)[0]
                 super().fit(X, y, sample_weight)
@@ -267,6 +265,7 @@ class LinearSVM(estimators.LinearSVM):
     def _make_problem(self, X: Any, y: "NDArray[Any]", sample_weight: Any) -> Problem:
         if not self._has_shares:
             return super()._make_problem(X, y, sample_weight)
+        refuse_what_needs_all_rows(self)
         known = self._ranks.meet("labels", np.unique(y))
         upper = np.zeros(0)
         if len(y):
@@ -377,7 +376,7 @@ class LinearSVM(estimators.LinearSVM):
         if not self._is_part:
             return super()._all_scores(X)
         with self._meet_parts() as parts:
-            return parts.all(*self._scorer(X))
+            return parts.scores(*self._scorer(X))
 
     @property
     def _is_together(self) -> bool:

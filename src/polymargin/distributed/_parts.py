@@ -53,7 +53,7 @@ class Parts:
         classes, values = zip(*found, strict=True)
         return np.concatenate(classes), np.concatenate(values)
 
-    def all(self, rows: Any, score: "Score") -> "NDArray[Any]":
+    def scores(self, rows: Any, score: "Score") -> "NDArray[Any]":
         """(n, k): the scores of all classes."""
         return np.concatenate([self.join(scores) for scores in self._blocks(rows, score)])
 

@@ -19,7 +19,7 @@ def refuse_what_needs_all_rows(estimator: Any) -> None:
         "calibration": (estimator.calibration is not None, "leave it out"),
         "checkpoint": (estimator.checkpoint is not None, "leave it out"),
         "class_weight": (estimator.class_weight == "balanced", "pass a dict of weights"),
-        "C": (math.isinf(estimator.C), "pass a finite one"),
+        "C": (estimator.C in {math.inf}, "pass a finite one"),
     }
     for name, (is_wanted, remedy) in remedies.items():
         if is_wanted:
