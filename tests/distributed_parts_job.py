@@ -18,6 +18,7 @@ from sklearn.pipeline import make_pipeline
 
 import polymargin
 from polymargin import Checkpoint, Leagues, MeanWeights, core, distributed
+from polymargin.distributed import Ranks
 from polymargin.estimators import _blocks
 from polymargin.files import save_liblinear
 from polymargin.preprocessing import Scaler
@@ -123,6 +124,31 @@ def small_blocks() -> Any:
         "classes at a time": max(width for _, width in widths),
         "blocks": len(widths),
     }
+
+
+@scenario
+def what_is_gathered() -> Any:
+    """How often all processes tell each other large things during a fit."""
+    X, y = problem()
+    calls = []
+    gather = Ranks.gather
+
+    def counted(self: Ranks, value: Any) -> Any:
+        calls.append(value)
+        return gather(self, value)
+
+    def count(machine: str, **params: Any) -> int:
+        calls.clear()
+        distributed.LinearSVM(machine, tol=1e-2, random_state=0, **params).fit(X, y)
+        return len(calls)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Ranks, "gather", counted)
+        return {
+            "rows": [count("cs", gather=g) for g in (True, False)],
+            "classes": [count("llw", gather=g, solver=MeanWeights()) for g in (True, False)],
+            "for a warm start": count("llw", gather=False, warm_start=True),
+        }
 
 
 @scenario

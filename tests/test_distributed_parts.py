@@ -19,7 +19,15 @@ pytestmark = needs_mpi
 
 JOBS = {
     1: ("variants",),
-    3: ("machines", "variants", "small_blocks", "what_is_kept", "refused", "crashes"),
+    3: (
+        "machines",
+        "variants",
+        "small_blocks",
+        "what_is_gathered",
+        "what_is_kept",
+        "refused",
+        "crashes",
+    ),
     7: ("machines",),
 }
 values = partial(told_by, "distributed_parts_job", JOBS)
@@ -61,6 +69,13 @@ def test_prediction_in_blocks_needs_no_scores_of_all_classes() -> None:
         assert told["ties"] == [0, 0]
         assert told["classes at a time"] in (13, 14)
         assert told["blocks"] == 20
+
+
+def test_what_stays_apart_is_not_gathered_first() -> None:
+    for told in values(3, "what_is_gathered"):
+        assert told["rows"] == [1, 0]  # dual variables
+        assert told["classes"] == [2, 0]  # and weights
+        assert told["for a warm start"] == 1
 
 
 def test_what_a_model_in_parts_keeps() -> None:
