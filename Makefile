@@ -130,6 +130,16 @@ browser:
 	         apt-get install --yes --no-install-recommends chromium; } >build/browser.log 2>&1 \
 	    || echo "no browser: the tests of reports will be skipped" >&2; }
 
+# Machines of tests are network namespaces, for root alone; without them those tests are skipped.
+.PHONY: network
+network:
+	@{ command -v ip && command -v tc; } >/dev/null || { \
+	    test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
+	    && echo "installing iproute2 for the tests of several machines" \
+	    && { apt-get update && DEBIAN_FRONTEND=noninteractive \
+	         apt-get install --yes --no-install-recommends iproute2; } >build/network.log 2>&1 \
+	    || echo "no iproute2: the tests of several machines will be skipped" >&2; }
+
 # Readers and model files against mutated input. Options are those of libFuzzer.
 FUZZ_SECONDS ?= 300
 .PHONY: fuzz fuzz-briefly
@@ -150,7 +160,7 @@ $(STAMPS)/fuzz: $(STAMPS)/package $(STAMPS)/extra-test
 	@touch $@
 
 .PHONY: python-tests
-python-tests: $(STAMPS)/package $(STAMPS)/extra-test browser  ## tests of the Python package, doctests included
+python-tests: $(STAMPS)/package $(STAMPS)/extra-test browser network  ## tests of the Python package, doctests included
 	$(BIN)/python -m pytest --numprocesses=$(JOBS) --dist=worksteal
 
 # A few minutes: not part of `make test`.

@@ -72,11 +72,6 @@ def machines() -> Any:
 
 
 @scenario
-def one_machine() -> Any:
-    return {"ww": both(*problem(), C=0.1), "ats": both(*problem(40), "ats", C=0.1)}
-
-
-@scenario
 def few() -> Any:
     return {"cs": both(*problem(40), "cs", C=0.1), "fewer rows": both(*problem(6, 3), "llw")}
 
@@ -284,6 +279,12 @@ def interrupts() -> Any:
 def killed() -> Any:
     if WORLD.rank == 1:
         threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGKILL)).start()
+    distributed.LinearSVM(C=1e3, tol=0.0, max_iter=10**9).fit(*problem(2000, 5, 20))
+
+
+@scenario
+def endless() -> Any:
+    Path(f"ready-{WORLD.rank}").touch()
     distributed.LinearSVM(C=1e3, tol=0.0, max_iter=10**9).fit(*problem(2000, 5, 20))
 
 

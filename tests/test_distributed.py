@@ -1,21 +1,18 @@
 """`polymargin.distributed` on several processes; what they do is in `distributed_job`."""
 
-import functools
-import importlib.util
 import json
-import os
 import pickle
 import shutil
-import subprocess
 import sys
-import tempfile
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import cli_helpers
 import numpy as np
 import pytest
+from distributed_helpers import check_same_optimum, needs_mpi, run_job, start, told_by
 
 import polymargin
 from polymargin import core
@@ -24,20 +21,12 @@ from polymargin.distributed._by_classes import deal_classes
 from polymargin.distributed._by_rows import deal_rows
 from polymargin.errors import MissingPackageError, RankError
 
-SECONDS = 120  # of a job, all scenarios together
 MACHINES = [info.name for info in core.machines()]
-LAUNCHER = shutil.which("mpiexec", path=f"{Path(sys.executable).parent}{os.pathsep}{os.defpath}")
-MISSING = (
-    "mpi4py is not installed"
-    if importlib.util.find_spec("mpi4py") is None
-    else "there is no mpiexec"
-    if LAUNCHER is None
-    else ""
-)
-pytestmark = pytest.mark.skipif(bool(MISSING), reason=MISSING)
+pytestmark = needs_mpi
 
 # Of each job what it has to do, in one start of its processes.
 JOBS = {
+    1: ("machines",),
     2: (
         "machines",
         "variants",
@@ -49,66 +38,16 @@ JOBS = {
         "interrupts",
     ),
     3: ("machines", "mean_weights", "odd_leagues", "failures"),
-    4: ("one_machine", "parts_of_the_world"),
-    7: ("few",),
+    4: ("machines", "parts_of_the_world"),
+    7: ("machines", "few"),
 }
 
 
-def environment() -> dict[str, str]:
-    """Root may start processes, more of them than there are cores."""
-    here = {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(Path(__file__).parent)}
-    here["OMPI_MCA_mpi_yield_when_idle"] = "1"
-    for runtime in ("OMPI", "PRTE"):
-        allow = f"{runtime}_ALLOW_RUN_AS_ROOT"
-        here |= {allow: "1", f"{allow}_CONFIRM": "1"}
-    return os.environ | here
-
-
-def start(n_ranks: int, *command: str, cwd: Path) -> "subprocess.CompletedProcess[str]":
-    """Run a command on several processes."""
-    launch = [str(LAUNCHER), "--oversubscribe", "-n", str(n_ranks), *command]
-    return subprocess.run(
-        launch, capture_output=True, text=True, timeout=SECONDS, env=environment(), cwd=cwd
-    )
-
-
-def run_job(n_ranks: int, out: Path, *scenarios: str) -> "subprocess.CompletedProcess[str]":
-    """Start processes, and wait for their end."""
-    command = [sys.executable, "-m", "distributed_job", str(out), *scenarios]
-    return start(n_ranks, *command, cwd=out.parent)
-
-
-@functools.cache
-def job(n_ranks: int) -> dict[str, list[Any]]:
-    """What each process has returned, by scenario."""
-    with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder) / "told.json"
-        done = run_job(n_ranks, out, *JOBS[n_ranks])
-        assert done.returncode == 0, done.stderr
-        told: dict[str, list[Any]] = json.loads(out.read_text())
-    return told
-
-
-def values(n_ranks: int, scenario: str) -> list[Any]:
-    """What the processes have returned; fails with the traceback of one that has not."""
-    told = job(n_ranks)[scenario]
-    errors = [rank["error"] for rank in told if "error" in rank]
-    assert not errors, errors[0]
-    return [rank["value"] for rank in told]
-
-
-def check_same_optimum(figures: dict[str, Any], tol: float = 1e-4) -> None:
-    """Two certified bounds each, on one optimum."""
-    assert figures["converged"]
-    assert figures["gap"] <= tol
-    slack = 1e-9 * figures["primal"]
-    assert figures["dual"] <= figures["alone"] + slack
-    assert figures["alone_dual"] <= figures["primal"] + slack
-    assert figures["primal"] - figures["alone"] <= tol * figures["primal"] + slack
+values = partial(told_by, "distributed_job", JOBS)
 
 
 @pytest.mark.parametrize("name", MACHINES)
-@pytest.mark.parametrize("n_ranks", [2, 3])
+@pytest.mark.parametrize("n_ranks", [1, 2, 3, 4, 7])
 def test_every_machine_has_the_optimum_of_one_process(name: str, n_ranks: int) -> None:
     told = [rank[name] for rank in values(n_ranks, "machines")]
     assert all(rank == told[0] for rank in told)
@@ -118,9 +57,8 @@ def test_every_machine_has_the_optimum_of_one_process(name: str, n_ranks: int) -
         assert told[0]["sum"] < 1e-12
 
 
-@pytest.mark.parametrize(("n_ranks", "scenario"), [(4, "one_machine"), (7, "few")])
-def test_more_processes(n_ranks: int, scenario: str) -> None:
-    told = values(n_ranks, scenario)
+def test_more_processes_than_rows_or_classes() -> None:
+    told = values(7, "few")
     assert all(rank == told[0] for rank in told)
     for figures in told[0].values():
         check_same_optimum(figures)
@@ -312,7 +250,7 @@ def test_parts_of_the_world_train_apart() -> None:
 def test_a_killed_process_ends_the_job(tmp_path: Path) -> None:
     out = tmp_path / "told.json"
     begun = time.monotonic()
-    done = run_job(3, out, "killed")
+    done = run_job("distributed_job", 3, out, "killed")
     assert time.monotonic() - begun < 30
     assert done.returncode != 0
     assert "signal 9 (Killed)" in done.stderr

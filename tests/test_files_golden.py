@@ -1,6 +1,7 @@
 """Models of earlier versions load and score as they did."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ from polymargin.files import load, read_checkpoint, read_info
 from polymargin.readers import Columns
 
 FOLDER = Path(__file__).parent / "golden"
-FILES = sorted(path for path in FOLDER.glob("*.safetensors") if "checkpoint" not in path.name)
+OTHERS = re.compile(r"checkpoint|\d-of-\d")  # checkpoints and shards
+FILES = sorted(path for path in FOLDER.glob("*.safetensors") if not OTHERS.search(path.name))
 
 
 def rows_of(stored: dict[str, Any]) -> Any:

@@ -194,7 +194,7 @@ def test_blocks_of_scores_do_not_change_the_tables(monkeypatch: Any, crowd: Any)
     X, y = crowd
     model = fit_linear(X, y)
     whole = margins(model, X, y)
-    monkeypatch.setattr("polymargin.estimators._base._BLOCK_BYTES", 8 * 4 * 7)
+    monkeypatch.setattr("polymargin.estimators._blocks._BLOCK_BYTES", 8 * 4 * 7)
     pandas.testing.assert_frame_equal(whole, margins(model, X, y))
     whole = support_patterns(model, X, y)
     monkeypatch.setattr("polymargin.inspect._taus._BLOCK_ENTRIES", 3)

@@ -12,7 +12,7 @@ from sklearn.metrics import pairwise
 from polymargin import KernelSVM, LinearSVM
 from polymargin.estimators import best_classes
 
-BLOCK = "polymargin.estimators._base._BLOCK_BYTES"
+BLOCK = "polymargin.estimators._blocks._BLOCK_BYTES"
 
 
 def by_sorting(scores: Any, m: int) -> Any:

@@ -1,7 +1,8 @@
 """Writes the model files of this folder, which every later version has to read.
 
 ``python tests/golden/make_golden.py`` adds those that are not there yet; a file that is there is
-never written again.
+never written again. That of several processes, in shards, is for
+``mpiexec -n 3 python tests/golden/make_golden.py``.
 """
 
 import json
@@ -9,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from mpi4py import MPI
 from scipy import sparse
 from sklearn.datasets import load_iris
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer, TfidfVectorizer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, Normalizer, StandardScaler
 
-from polymargin import Bisection, KernelSVM, LinearSVM
+from polymargin import Bisection, KernelSVM, LinearSVM, distributed
 from polymargin.files import StoredFit, data_hash, load, save, write_checkpoint
 from polymargin.preprocessing import ColumnEncoder, Scaler
 from polymargin.readers import Columns
@@ -142,6 +144,45 @@ def as_json(X: Any) -> Any:
 
 
 def main() -> None:
+    if MPI.COMM_WORLD.size > 1:
+        add_shards()
+    else:
+        add_whole()
+
+
+def add_shards() -> None:
+    """A model of which each process has a part, and writes it."""
+    X, y = load_iris(return_X_y=True)
+    X, names = X[::5] - 3.0, np.array(["setosa", "versicolor", "virginica"])[y[::5]]
+    options: dict[str, Any] = {"tol": 1e-4, "random_state": 0, "gather": False}
+    model = distributed.LinearSVM("llw", C=0.1, **options).fit(X, names)
+    file = FOLDER / f"v{FORMAT[0]}-linear-shards.safetensors"
+    if MPI.COMM_WORLD.bcast(file.exists()):
+        return
+    save(model, file, data_hash=data_hash(X), reading={"format": "none"})
+    expected = what_is_expected(model, X)
+    if MPI.COMM_WORLD.rank == 0:
+        write_expected(file, expected)
+
+
+def what_is_expected(model: Any, X: Any) -> dict[str, Any]:
+    expected = {
+        "X": as_json(X),
+        "decisions": model.decision_function(X).tolist(),
+        "labels": model.predict(X).tolist(),
+    }
+    if hasattr(model, "predict_proba"):
+        expected["probabilities"] = model.predict_proba(X).tolist()
+    return expected
+
+
+def write_expected(file: Path, expected: dict[str, Any]) -> None:
+    text = json.dumps(expected, ensure_ascii=False, separators=(",", ":"))
+    file.with_suffix(".json").write_text(text + "\n", encoding="utf-8")
+
+
+def add_whole() -> None:
+    """All that one process writes."""
     for name, (model, X) in golden_models().items():
         file = FOLDER / f"v{FORMAT[0]}-{name}.safetensors"
         if file.exists():
@@ -150,15 +191,7 @@ def main() -> None:
         save(model, file, data_hash=data_hash(X), reading={"format": "none"}, **more)
         if more:
             model = load(file)  # which is not quite what was saved
-        expected = {
-            "X": as_json(X),
-            "decisions": model.decision_function(X).tolist(),
-            "labels": model.predict(X).tolist(),
-        }
-        if hasattr(model, "predict_proba"):
-            expected["probabilities"] = model.predict_proba(X).tolist()
-        text = json.dumps(expected, ensure_ascii=False, separators=(",", ":"))
-        file.with_suffix(".json").write_text(text + "\n", encoding="utf-8")
+        write_expected(file, what_is_expected(model, X))
     file = FOLDER / f"v{FORMAT[0]}-checkpoint.safetensors"
     if not file.exists():
         model, _ = golden_models()["kernel-rbf-duals"]

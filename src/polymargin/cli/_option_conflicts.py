@@ -55,6 +55,22 @@ def refuse_with_stream(context: typer.Context) -> None:
             refuse(context, option, f"does not go with --stream: {reason}")
 
 
+def refuse_without_distributed(context: typer.Context) -> None:
+    """What only several processes have."""
+    for option in ("gather", "shares"):
+        refuse(context, option, "goes with --distributed only")
+
+
+def refuse_with_shares(context: typer.Context) -> None:
+    """What needs all rows on one process, or files that are not cut into shares."""
+    for option in ("calibration", "balanced", "checkpoint", "resume_from", "missing"):
+        refuse(context, option, "does not go with --shares: it needs all rows")
+    for option in ("label", "labels", "column", "header", "delimiter", "encoding"):
+        refuse(context, option, "does not go with --shares, which are of svmlight text")
+    if context.params["scale"] not in ("auto", "none"):
+        refuse(context, "scale", "does not go with --shares: ranges are those of all rows")
+
+
 def refuse_without_stream(context: typer.Context) -> None:
     """What only a stream has."""
     for option in ("passes", "batch", "classes", "shuffle_size", "scratch"):

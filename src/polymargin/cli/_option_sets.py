@@ -10,6 +10,7 @@ from polymargin.cli import _options as o
 from polymargin.cli._parsing import parse_kinds, parse_ngrams
 
 _STREAMS = "Files larger than memory"
+_PROCESSES = "Several processes"
 
 
 @dataclass(frozen=True)
@@ -148,3 +149,33 @@ class Streaming:
             rich_help_panel=_STREAMS,
         ),
     ] = None
+
+
+@dataclass(frozen=True)
+class Processes:
+    """Whether and how several processes train a model."""
+
+    distributed: Annotated[
+        bool,
+        typer.Option(
+            "--distributed",
+            help="Train by all processes of an MPI job: mpiexec -n 4 polymargin train ...",
+            rich_help_panel=_PROCESSES,
+        ),
+    ] = False
+    gather: Annotated[
+        bool,
+        typer.Option(
+            help="Whether the model becomes one file. If not, each process keeps the weights of "
+            "some classes and writes them to a file beside it.",
+            rich_help_panel=_PROCESSES,
+        ),
+    ] = True
+    shares: Annotated[
+        bool,
+        typer.Option(
+            "--shares",
+            help="Each process reads its own lines of DATA, svmlight text, and keeps them.",
+            rich_help_panel=_PROCESSES,
+        ),
+    ] = False

@@ -1,6 +1,6 @@
 """From a table to features and an estimator: what `train`, `select` and `path` share."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -158,11 +158,12 @@ def take_apart(model: Any) -> "tuple[list[tuple[str, Any]], SVM]":
 
 
 def make_estimator(
-    kernel: KernelOptions, linear: type[LinearSVM] = LinearSVM, **parameters: Any
+    kernel: KernelOptions, linear: Callable[..., LinearSVM] = LinearSVM, **parameters: Any
 ) -> SVM:
     """A linear machine without a kernel, of the class given."""
     if kernel.kernel is None:
-        return linear(solver=kernel.solver, **parameters)
+        svm: LinearSVM = linear(solver=kernel.solver, **parameters)
+        return svm
     return KernelSVM(
         kernel=kernel.kernel,
         gamma=parse_gamma(kernel.gamma),

@@ -12,7 +12,7 @@ from polymargin.cli._exit import interrupted
 from polymargin.cli._output.files import writing
 from polymargin.cli._output.terminal import number_or_word, show_figures, show_json, warn
 from polymargin.cli._recipe import SVM, assemble, make_compact
-from polymargin.files import save
+from polymargin.files import read_info, save
 
 
 @dataclass(frozen=True)
@@ -40,10 +40,8 @@ def is_interrupted(svm: SVM, fit: Callable[[], Any]) -> bool:
     return False
 
 
-def deliver(
-    trained: Trained, path: Path, *, duals: bool | None, as_json: bool, quiet: bool
-) -> None:
-    """Write the model and say what it is."""
+def write_model(trained: Trained, path: Path, *, duals: bool | None) -> None:
+    """To a file, or to several where this process has a part of it."""
     make_compact(trained.svm)
     with writing(path):
         save(
@@ -53,6 +51,10 @@ def deliver(
             data_hash=trained.data_hash,
             reading=trained.reading,
         )
+
+
+def sum_up(trained: Trained, path: Path, *, as_json: bool, quiet: bool) -> None:
+    """Say what was written."""
     summary = _summarise(trained, path)
     if as_json:
         show_json(summary)
@@ -91,8 +93,14 @@ def _summarise(trained: Trained, path: Path) -> dict[str, Any]:
         **({} if svm.calibration is None else {"calibration": _calibration(svm)}),
         "passes": getattr(svm, "n_iter_", 1),
         "seconds": trained.seconds,
-        "bytes": path.stat().st_size,
+        "bytes": sum(file.stat().st_size for file in _files_of(svm, path)),
     }
+
+
+def _files_of(svm: SVM, path: Path) -> list[Path]:
+    """Those of the model at `path`, in shards if this process has a part of it."""
+    shards = read_info(path).shards if svm._is_part else ()
+    return [path, *map(path.with_name, shards)]
 
 
 def _calibration(svm: SVM) -> str | None:

@@ -128,6 +128,10 @@ def _facts(described: "ModelInfo") -> dict[str, Any]:
     is_rounded = described.weights_dtype != described.dtype
     if is_rounded:
         facts["weights"] = f"rounded to {described.weights_dtype}"
+    if described.shards:
+        facts["shards"] = (
+            f"{counted(len(described.shards), 'file')} beside it, from {described.shards[0]} on"
+        )
     if described.n_support is not None:
         facts["kernel"] = (
             f"{parameters['kernel']}, {counted(described.n_support, 'support vector')}"

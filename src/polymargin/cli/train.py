@@ -2,6 +2,7 @@
 
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,11 +11,20 @@ import typer
 from polymargin.cli import _options as o
 from polymargin.cli._option_conflicts import (
     is_given,
+    refuse_with_shares,
     refuse_with_stream,
+    refuse_without_distributed,
     refuse_without_kernel,
     refuse_without_stream,
 )
-from polymargin.cli._option_sets import Features, FitOptions, KernelOptions, Reading, Streaming
+from polymargin.cli._option_sets import (
+    Features,
+    FitOptions,
+    KernelOptions,
+    Processes,
+    Reading,
+    Streaming,
+)
 from polymargin.cli._output.files import check_target, is_standard
 from polymargin.cli._parsing import check_finite
 
@@ -93,22 +103,14 @@ def train(
             help="Store the dual variables, which inspect needs. By default where they are small.",
         ),
     ] = None,
-    distributed: Annotated[
-        bool,
-        typer.Option(
-            "--distributed",
-            help="Train by all processes of an MPI job: mpiexec -n 4 polymargin train ...",
-            rich_help_panel=_LONG,
-        ),
-    ] = False,
+    processes: Processes,
     json: o.JsonOption = False,
     quiet: o.QuietOption = False,
 ) -> None:
     """Train a model and write it to a file."""
     from polymargin.cli._recipe import check_parameters, make_estimator
     from polymargin.cli._resumed import Resumed
-    from polymargin.cli._trained import deliver, leave
-    from polymargin.estimators import LinearSVM
+    from polymargin.cli._trained import leave, sum_up, write_model
 
     if is_standard(model):
         raise typer.BadParameter("a model goes to a file, not to standard output")
@@ -119,7 +121,9 @@ def train(
     resumed = None if resume_from is None or streaming.stream else Resumed.read(resume_from)
     if resumed is not None and kernel.kernel is None:
         kernel = replace(kernel, kernel=resumed.kernel)
-    linear, meeting = _by_processes(kernel.kernel) if distributed else (LinearSVM, _alone)
+    linear, meeting = _by_processes(kernel.kernel, processes)
+    if not processes.distributed:
+        refuse_without_distributed(context)
     svm = make_estimator(
         kernel,
         linear,
@@ -138,6 +142,11 @@ def train(
         from polymargin.cli._stream import train_on_stream
 
         refuse_with_stream(context)
+    elif processes.shares:
+        from polymargin.cli._shares import train_on_shares
+
+        refuse_without_stream(context)
+        refuse_with_shares(context)
     else:
         from polymargin.cli._in_memory import train_in_memory
 
@@ -145,6 +154,8 @@ def train(
     with meeting() as speaks:
         if streaming.stream:
             trained = train_on_stream(data, svm, reading, features, streaming, quiet=quiet)
+        elif processes.shares:
+            trained = train_on_shares(data, svm, reading, features, quiet=quiet)
         else:
             trained = train_in_memory(
                 data,
@@ -156,18 +167,26 @@ def train(
                 resumed=resumed,
                 quiet=quiet,
             )
+        if speaks or not processes.gather:
+            write_model(trained, model, duals=duals)
         if speaks:
-            deliver(trained, model, duals=duals, as_json=json, quiet=quiet)
+            sum_up(trained, model, as_json=json, quiet=quiet)
     leave(trained)
 
 
-def _by_processes(kernel: str | None) -> "tuple[type[LinearSVM], Callable[[], Meeting]]":
-    """The estimator of several processes, and how they work on it."""
+def _by_processes(
+    kernel: str | None, processes: Processes
+) -> "tuple[Callable[..., LinearSVM], Callable[[], Meeting]]":
+    """The estimator of one process or of several, and how they work on it."""
+    if not processes.distributed:
+        from polymargin.estimators import LinearSVM
+
+        return LinearSVM, _alone
+    from polymargin import distributed
     from polymargin.cli._together import refuse_kernel, together
-    from polymargin.distributed import LinearSVM
 
     refuse_kernel(kernel)
-    return LinearSVM, together
+    return partial(distributed.LinearSVM, gather=processes.gather), together
 
 
 def _alone() -> "Meeting":

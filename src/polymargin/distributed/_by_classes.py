@@ -79,7 +79,7 @@ class ClassesDealt(LocalPart):
             )
         self.parts = choice.solver.n_parts if choice.machine.zero_sum else 1
         self.epochs = choice.solver.epochs
-        self.visits = len(problem) * ranks.size
+        self.n, self.visits = len(problem), len(problem) * ranks.size
         self._has_mean = choice.machine.zero_sum
         counts = np.bincount(problem.labels, minlength=self._k)
         self._dealt = deal_classes(counts, ranks.size)
@@ -145,11 +145,15 @@ class ClassesDealt(LocalPart):
             self._momentum = 1.0
 
     def collect_weights(self) -> "NDArray[np.floating]":
-        parts = self._ranks.gather(self._weights[:, : self._held].copy())
+        _, own = self.own_weights()
+        parts = self._ranks.gather(own)
         weights = np.empty((len(self._weights), self._k), self._weights.dtype)
         for classes, part in zip(self._dealt, parts, strict=True):
             weights[:, classes] = part
         return weights
 
+    def own_weights(self) -> "tuple[NDArray[np.int64], NDArray[np.floating]]":
+        return self._dealt[self._ranks.rank], self._weights[:, : self._held].copy()
+
     def collect_duals(self) -> "Duals":
-        return join_classes(self._ranks.gather(self._local.duals()), self._dealt, self._k)
+        return join_classes(self._ranks.gather(self.own_duals()), self._dealt, self._k)

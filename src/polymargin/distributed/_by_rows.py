@@ -1,4 +1,4 @@
-"""Rows dealt to processes that have all weights.
+"""Rows dealt to processes that have all weights, or read by them.
 
 Each process improves the dual variables of its rows against weights that the others change as
 well (cpp/include/polymargin/linear/local_descent.hpp has the problem that it solves), then the
@@ -19,6 +19,7 @@ from scipy import sparse
 from polymargin import core
 from polymargin.distributed._certificate import certify_rows, squared_norm
 from polymargin.distributed._local import LocalPart
+from polymargin.distributed._parts import class_range
 from polymargin.distributed._ranks import Ranks
 from polymargin.fit import Problem, join_duals, restrict_duals
 from polymargin.solvers import Choice, LinearLoop, LocalDescent
@@ -45,20 +46,18 @@ def deal_rows(n: int, size: int, rank: int, seed: int) -> "NDArray[np.int64]":
     return np.sort(np.random.default_rng(seed).permutation(n)[rank::size])
 
 
-def count_parts(problem: Problem, size: int) -> int:
+def count_parts(n: int, entries: int, d: int, size: int) -> int:
     """How many parts of a pass pay, by the work in it and the weights to exchange after each.
 
     The oftener `size` processes meet, the less their changes get in each other's way.
     """
-    X = problem.X
-    entries = X.nnz if sparse.issparse(X) else X.size
-    by_work = entries // (_EXCHANGE * size * (problem.rows.n_features + 1))
-    by_rows = len(problem) // (_FEWEST_ROWS * size)
+    by_work = entries // (_EXCHANGE * size * (d + 1))
+    by_rows = n // (_FEWEST_ROWS * size)
     return int(min(max(min(by_work, by_rows), 1), _MOST_PARTS))
 
 
-class RowsDealt(LocalPart):
-    """Some rows with all classes."""
+class RowsHere(LocalPart):
+    """Rows with all classes; those of all processes are the problem."""
 
     epochs: int | None = None
 
@@ -71,19 +70,20 @@ class RowsDealt(LocalPart):
         warm: "Duals | None",
     ) -> None:
         assert isinstance(choice.solver, LocalDescent)
-        self._k = len(problem.classes)
-        self.passes, self.parts = choice.solver.passes, count_parts(problem, ranks.size)
-        self.visits = len(problem)
-        self._rows = deal_rows(len(problem), ranks.size, ranks.rank, options.seed)
-        part = problem.part(self._rows)
+        self._k, X, d = len(problem.classes), problem.X, problem.rows.n_features
+        own = len(problem), X.nnz if sparse.issparse(X) else X.size
+        n, entries = map(sum, zip(*ranks.meet("numbers of rows", own), strict=True))
+        self.passes = choice.solver.passes
+        self.parts = count_parts(n, entries, d, ranks.size)
+        self.n = self.visits = n
         local = core.LocalDescent(
-            part.rows,
-            part.labels,
-            part.upper,
+            problem.rows,
+            problem.labels,
+            problem.upper,
             self._k,
             choice.machine.name,
             options,
-            None if warm is None else restrict_duals(warm, self._rows),
+            warm,
         )
         super().__init__(ranks, local, self._k)
         self._before = np.zeros_like(self._weights)
@@ -122,10 +122,34 @@ class RowsDealt(LocalPart):
     def collect_weights(self) -> "NDArray[np.floating]":
         return self._weights[:, : self._k].copy()
 
+    def own_weights(self) -> "tuple[NDArray[np.int64], NDArray[np.floating]]":
+        own = class_range(self._k, self._ranks.size, self._ranks.rank)
+        return own, self._weights[:, own]
+
     def collect_duals(self) -> "Duals":
-        parts = self._ranks.gather((self._local.duals(), self._rows))
-        return join_duals([duals for duals, _ in parts], [rows for _, rows in parts])
+        """Of the rows that are here: no process knows others."""
+        return self.own_duals()
 
     def _set_sigma(self, sigma: float) -> None:
         self._sigma = sigma
         self._local.set_sigma(sigma)
+
+
+class RowsDealt(RowsHere):
+    """Some of the rows that all processes have."""
+
+    def __init__(
+        self,
+        ranks: Ranks,
+        problem: Problem,
+        choice: Choice[LinearLoop],
+        options: "LinearOptions",
+        warm: "Duals | None",
+    ) -> None:
+        self._rows = deal_rows(len(problem), ranks.size, ranks.rank, options.seed)
+        own = None if warm is None else restrict_duals(warm, self._rows)
+        super().__init__(ranks, problem.part(self._rows), choice, options, own)
+
+    def collect_duals(self) -> "Duals":
+        parts = self._ranks.gather((self.own_duals(), self._rows))
+        return join_duals([duals for duals, _ in parts], [rows for _, rows in parts])

@@ -83,7 +83,7 @@ class LeaguesDealt:
         self.parts, self.epochs = choice.solver.n_parts, choice.solver.epochs
         self._more = 0 if self.epochs is not None else _MORE
         self._rounds = tournament(2 * ranks.size)
-        self.visits = len(problem) * len(self._rounds)
+        self.n, self.visits = len(problem), len(problem) * len(self._rounds)
         self._random = np.random.default_rng(options.seed)
         self._here = [
             self._make_league(number, classes, warm)
@@ -220,7 +220,7 @@ class LeaguesDealt:
             self._k,
             self._machine,
             self._options,
-            from_csr(self._own_duals()),
+            self.own_duals(),
         )
         self._weights = local.weights[:, : self._k]
         for classes, weights in self._gather_weights():
@@ -235,8 +235,9 @@ class LeaguesDealt:
     def _own_rows(self) -> "NDArray[np.int64]":
         return np.concatenate([part for league in self._here for part in league.rows])
 
-    def _own_duals(self) -> sparse.csr_array:
-        return sparse.vstack([part for league in self._here for part in league.duals], format="csr")
+    def own_duals(self) -> "Duals":
+        parts = [part for league in self._here for part in league.duals]
+        return from_csr(sparse.vstack(parts, format="csr"))
 
     def go_on(self, dual_fell: bool) -> None:
         pass  # it does not fall but by rounding
@@ -245,8 +246,13 @@ class LeaguesDealt:
         assert self._weights is not None  # right after a check
         return self._weights.copy()
 
+    def own_weights(self) -> "tuple[NDArray[np.int64], NDArray[Any]]":
+        assert self._weights is not None  # right after a check
+        own = np.sort(np.concatenate([league.classes for league in self._here]))
+        return own, self._weights[:, own]
+
     def collect_duals(self) -> "Duals":
-        parts = self._ranks.gather((from_csr(self._own_duals()), self._own_rows()))
+        parts = self._ranks.gather((self.own_duals(), self._own_rows()))
         return join_duals([duals for duals, _ in parts], [rows for _, rows in parts])
 
 

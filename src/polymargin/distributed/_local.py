@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from polymargin.core import Duals
+
 
 class LocalPart(ABC):
     """A part of a problem that stays with a process."""
@@ -50,3 +52,6 @@ class LocalPart(ABC):
 
     def end(self) -> None:
         self._local.end()
+
+    def own_duals(self) -> "Duals":
+        return self._local.duals()

@@ -1,4 +1,4 @@
-"""The processes of a communicator while they work on one fit."""
+"""The processes of a communicator while they work on one fit, or on what else they do together."""
 
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -73,7 +73,7 @@ class Ranks(AbstractContextManager["Ranks"]):
         traceback: "TracebackType | None",
     ) -> None:
         if error is None:
-            self.meet("the end of the fit", None)
+            self.meet("the end", None)
         elif not getattr(error, _KNOWN, False):
             text = str(error)
             told = f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -39,6 +39,7 @@ class Dealt(Protocol):
     All processes call the methods in the same order.
     """
 
+    n: int  # rows of all processes
     parts: int  # of a pass, with an exchange after each
     passes: int  # before all rows are looked at again
     epochs: int | None  # so many passes without a look at the gap; None: until it is small enough
@@ -85,12 +86,28 @@ class Dealt(Protocol):
         """(d + 1, k), or without the last row where there is no bias."""
         ...
 
+    def own_weights(self) -> "tuple[NDArray[np.int64], NDArray[Any]]":
+        """Numbers of the classes that stay here, ascending, and columns of the weights."""
+        ...
+
     def collect_duals(self) -> "Duals":
         """Of all rows and classes."""
         ...
 
+    def own_duals(self) -> "Duals":
+        """Those that are here."""
+        ...
+
 
 Deal = Callable[[Ranks, Problem, Choice[LinearLoop], "LinearOptions", "Duals | None"], Dealt]
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """What of a fit every process has in the end; of all else it has its part."""
+
+    weights: bool
+    duals: bool
 
 
 @dataclass(frozen=True)
@@ -99,6 +116,7 @@ class RoundsRun:
 
     ranks: Ranks
     deal: Deal
+    gathered: Gathered
 
     def __call__(
         self,
@@ -120,7 +138,8 @@ class RoundsRun:
             dealt = self.deal(ranks, problem, choice, options, warm)
             monitor = Monitor(display, task)
             rounds = _Rounds(ranks, dealt, problem, options, monitor, keeper, interrupts)
-            return rounds.run(is_warm=warm is not None), rounds.is_stopped
+            rounds.run(is_warm=warm is not None)
+            return rounds.outcome(self.gathered), rounds.is_stopped
 
 
 class _Rounds:
@@ -148,7 +167,7 @@ class _Rounds:
         self._exception: BaseException | None = None
         self.is_stopped = False  # by a callback
 
-    def run(self, is_warm: bool) -> LinearOutcome:
+    def run(self, is_warm: bool) -> None:
         """Rounds until the stopping rule is met, or all passes are spent."""
         if is_warm:
             self._dealt.load()
@@ -159,7 +178,6 @@ class _Rounds:
                 self._check()
                 if gap <= self._target and not self._is_reached:
                     self._accept *= 0.9
-        return self._outcome()
 
     @property
     def _by_gap(self) -> bool:
@@ -257,7 +275,7 @@ class _Rounds:
             dual=dual,
             gap=core.relative_gap(primal, dual),
             violation=violation,
-            active=len(self._problem),
+            active=self._dealt.n,
         )
         self._note(check)
         self.is_stopped = any(self._ranks.meet("callbacks", self._monitor(check)))
@@ -279,15 +297,16 @@ class _Rounds:
     def _records(self) -> "NDArray[Any]":
         return np.array(self._history, RECORD)
 
-    def _outcome(self) -> LinearOutcome:
-        last, d = self._history[-1], self._problem.rows.n_features
-        weights = self._dealt.collect_weights()
+    def outcome(self, gathered: Gathered) -> LinearOutcome:
+        """What was reached at the last check."""
+        last, d, dealt = self._history[-1], self._problem.rows.n_features, self._dealt
+        held, weights = (None, dealt.collect_weights()) if gathered.weights else dealt.own_weights()
         has_bias = self._options.fit_intercept
         intercept = weights[d].copy() if has_bias else np.zeros(weights.shape[1], weights.dtype)
         return LinearOutcome(
             coef=weights[:d].T,
             intercept=intercept,
-            duals=self._dealt.collect_duals(),
+            duals=dealt.collect_duals() if gathered.duals else dealt.own_duals(),
             n_iter=math.ceil(self._epoch),
             primal_objective=last.primal,
             dual_objective=last.dual,
@@ -296,4 +315,5 @@ class _Rounds:
             converged=self._is_reached,
             history=self._records(),
             exception=self._exception,
+            held=held,
         )

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from polymargin.calibration import CALIBRATIONS, Calibrator, CrossFit, FitPart, FoldPlan
 from polymargin.estimators._best import best_classes
+from polymargin.estimators._blocks import score_blocks
 from polymargin.fit import (
     CallbackSupportMixin,
     DualState,
@@ -36,8 +37,16 @@ if TYPE_CHECKING:
 
     from polymargin.core import MachineInfo
 
-_BLOCK_BYTES = 32 << 20  # of scores at a time, where not all are asked for
 _LARGEST = float(np.finfo(np.float64).max)  # a finite C beyond is refused with this one
+
+
+def check_whole(model: Any) -> None:
+    """Refuse a model of which this process has a part."""
+    if isinstance(model, BaseSVM) and model._is_part:
+        raise ValueError(
+            "this process has the weights of some classes only, since the model was fitted with "
+            "gather=False: let all processes save it, and load that"
+        )
 
 
 def _has_probabilities(estimator: "BaseSVM") -> bool:
@@ -60,6 +69,11 @@ class BaseSVM(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):  # typ
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+    @property
+    def _is_part(self) -> bool:
+        """Whether other processes have the weights of some classes."""
+        return False
 
     def _upper(
         self,
@@ -165,14 +179,16 @@ class BaseSVM(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):  # typ
 
     def _score_blocks(self, X: Any) -> "Iterator[tuple[slice, NDArray[Any]]]":
         """Consecutive rows and their (rows, k) scores, in bounded memory."""
-        rows, score = self._scorer(X)
-        n = rows.shape[0]
-        width = max(1, _BLOCK_BYTES // (len(self.classes_) * rows.dtype.itemsize))
-        for first in range(0, n, width):
-            part = slice(first, min(first + width, n))
-            scores = score(part)
-            check_scores(scores, rows, first)
-            yield part, scores
+        yield from score_blocks(*self._scorer(X), len(self.classes_))
+
+    def _best(self, X: Any, m: int) -> "tuple[NDArray[np.intp], NDArray[Any]]":
+        """(n, m) each: numbers of the classes of the m largest scores, best first, and these."""
+        chosen, values = [], []
+        for _, scores in self._score_blocks(X):
+            best = best_classes(scores, m)
+            chosen.append(best)
+            values.append(np.take_along_axis(scores, best, axis=1))
+        return np.concatenate(chosen), np.concatenate(values)
 
     def decision_function(self, X: Any) -> "NDArray[Any]":
         """Scores in the shape that scikit-learn expects.
@@ -210,8 +226,8 @@ class BaseSVM(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):  # typ
         y : ndarray of shape (n,)
             Labels out of `classes_`.
         """
-        best = [scores.argmax(axis=1) for _, scores in self._score_blocks(X)]
-        predicted: NDArray[Any] = self.classes_[np.concatenate(best)]
+        best, _ = self._best(X, 1)
+        predicted: NDArray[Any] = self.classes_[best[:, 0]]
         return predicted
 
     def predict_topk(
@@ -254,14 +270,9 @@ class BaseSVM(CallbackSupportMixin, ClassifierMixin, BaseEstimator, ABC):  # typ
             raise ValueError(f"m has to be an integer from 1 to the number of classes, got {m!r}")
         if m > k:
             raise ValueError(f"m={m} classes of each row, but the model knows {k}: pass m={k}")
-        chosen, values = [], []
-        for _, scores in self._score_blocks(X):
-            best = best_classes(scores, int(m))
-            chosen.append(best)
-            if return_scores:
-                values.append(np.take_along_axis(scores, best, axis=1))
-        labels: NDArray[Any] = self.classes_[np.concatenate(chosen)]
-        return (labels, np.concatenate(values)) if return_scores else labels
+        best, scores = self._best(X, int(m))
+        labels: NDArray[Any] = self.classes_[best]
+        return (labels, scores) if return_scores else labels
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> "NDArray[Any]":

@@ -50,24 +50,6 @@ if TYPE_CHECKING:
 
     from polymargin.core import Duals, LinearOptions, LinearStream, MachineInfo
 
-# All that a fit or a stream leaves behind, apart from what is set whenever rows are.
-_LEARNT = (
-    "coef_",
-    "intercept_",
-    "n_samples_seen_",
-    "n_iter_",
-    "dual_gap_",
-    "primal_objective_",
-    "dual_objective_",
-    "converged_",
-    "history_",
-    "calibrator_",
-    "_dual_state",
-    "_n_examples",
-    "_stream",
-    "_stream_of",
-)
-
 
 def _check_streaming(estimator: "LinearSVM") -> bool:
     check_no_calibration(estimator)
@@ -179,6 +161,23 @@ class LinearSVM(BaseSVM):
     """
 
     _solvers = LINEAR_SOLVERS
+    # All that a fit or a stream leaves behind, apart from what is set whenever rows are.
+    _learnt: ClassVar[tuple[str, ...]] = (
+        "coef_",
+        "intercept_",
+        "n_samples_seen_",
+        "n_iter_",
+        "dual_gap_",
+        "primal_objective_",
+        "dual_objective_",
+        "converged_",
+        "history_",
+        "calibrator_",
+        "_dual_state",
+        "_n_examples",
+        "_stream",
+        "_stream_of",
+    )
     _stream: "LinearStream | None" = None  # what `partial_fit` goes on from
     _stream_of: tuple[str, bool]  # machine and `fit_intercept` that it was begun with
 
@@ -265,9 +264,9 @@ class LinearSVM(BaseSVM):
             choice = self._choose()
             options = make_options(self, choice)
             machine = choice.machine
-            X, y = check_X(self, X, y)
+            X, y = check_X(self, X, y, **self._rows_to_fit)
             check_classification_targets(y)
-            problem = make_problem(X, y, self._upper(X, y, sample_weight))
+            problem = self._make_problem(X, y, sample_weight)
             cross_fit = self._plan_cross_fit(problem, sample_weight, X)
             warm, past = find_start(self._start_state(), problem, machine)
 
@@ -287,6 +286,15 @@ class LinearSVM(BaseSVM):
             if not result.converged and not stopped:
                 warn_not_converged(result, self, problem, choice)
         return self
+
+    @property
+    def _rows_to_fit(self) -> dict[str, Any]:
+        """How `fit` checks rows, in the words of scikit-learn."""
+        return {}
+
+    def _make_problem(self, X: Any, y: "NDArray[Any]", sample_weight: Any) -> Problem:
+        """Of rows that were checked."""
+        return make_problem(X, y, self._upper(X, y, sample_weight))
 
     def _choose(self) -> Choice[LinearLoop]:
         """What the parameters mean."""
@@ -439,7 +447,7 @@ class LinearSVM(BaseSVM):
 
     def _forget(self, *names: str) -> None:
         """Remove these attributes, by default all that was learnt."""
-        for name in names or _LEARNT:
+        for name in names or self._learnt:
             self.__dict__.pop(name, None)
 
     def class_scores(self, X: Any) -> "NDArray[Any]":

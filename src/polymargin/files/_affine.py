@@ -9,7 +9,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from polymargin.estimators import LinearSVM
+from polymargin.estimators import LinearSVM, check_whole
 from polymargin.preprocessing import ColumnEncoder, Scaler
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ Shift = tuple["NDArray[np.float64]", "NDArray[np.float64]"]  # x' = factor x + s
 def exported_steps(model: Any) -> list[tuple[str, Any]]:
     """The steps of a model; an encoder of columns that are all numbers is left out, or a scaler."""
     steps = list(model.steps) if isinstance(model, Pipeline) else [("", model)]
+    check_whole(steps[-1][1])
     name, first = steps[0]
     if not (isinstance(first, ColumnEncoder) and hasattr(first, "names_") and first.is_numeric):
         return steps

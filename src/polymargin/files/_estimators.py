@@ -38,13 +38,17 @@ from polymargin.storage import (
 )
 
 Estimator = LinearSVM | KernelSVM
+Weights = tuple[dict[str, Any], Arrays]  # fields and arrays that scores are made of
 ESTIMATORS: dict[str, type[Any]] = {"LinearSVM": LinearSVM, "KernelSVM": KernelSVM}
 
 
 def put_estimator(
-    model: Estimator, duals: bool | str, dtype: str | None = None
+    model: Estimator,
+    duals: bool | str,
+    dtype: str | None = None,
+    weights: Weights | None = None,
 ) -> tuple[dict[str, Any], Arrays]:
-    """All of a fitted estimator; `duals` and `dtype` as in `save`."""
+    """All of a fitted estimator, or these in place of its weights; else as in `save`."""
     check_is_fitted(model)
     name = type(model).__name__
     kind, arrays = put_labels(np.asarray(model.classes_))
@@ -57,8 +61,8 @@ def put_estimator(
     if hasattr(model, "feature_names_in_"):
         arrays |= put_strings("feature_names", model.feature_names_in_, "feature_names_in_")
     put = _put_linear if isinstance(model, LinearSVM) else put_kernel
-    scoring, scoring_arrays = put(model)
-    _check_scores(scoring_arrays)
+    scoring, scoring_arrays = weights or put(model)
+    check_weights(scoring_arrays)
     if dtype is not None:
         scoring, scoring_arrays = round_weights(scoring, scoring_arrays)
     fields |= scoring
@@ -114,6 +118,8 @@ def _put_training(model: Any, duals: bool | str, goes_on: bool) -> tuple[dict[st
         check_stream(model)
         fields["stream"], parts = put_stream(model._stream)
         arrays |= {f"stream.{name}": part for name, part in parts.items()}
+    if state is not None and state.n_given != vars(model).get("_n_examples", state.n_given):
+        state = None  # those of a share of the rows
     if state is not None:
         fields["n_examples"] = int(state.n_given)
     elif hasattr(model, "n_samples_seen_"):
@@ -153,7 +159,7 @@ def _take_training(model: Any, fields: Fields, tensors: Tensors) -> None:
         model.n_iter_ = fields.count("n_iter")
 
 
-def _put_linear(model: LinearSVM) -> tuple[dict[str, Any], Arrays]:
+def _put_linear(model: LinearSVM) -> Weights:
     arrays = {"intercept": model.intercept_}
     if sparse.issparse(model.coef_):
         return {"weights": "sparse"}, arrays | put_csr("coef", model.coef_)
@@ -172,7 +178,7 @@ def _take_linear(model: LinearSVM, fields: Fields, tensors: Tensors) -> None:
     model.intercept_ = tensors.alike("intercept", (k,), model.coef_.dtype)
 
 
-def _check_scores(arrays: Arrays) -> None:
+def check_weights(arrays: Arrays) -> None:
     """Refuse to write what could not be read: weights of several types or not finite."""
     names = ("coef_transposed", "coef.data", "dual_coef_transposed", "intercept",
              "support_vectors", "support_vectors.data", "centre")  # fmt: skip

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from polymargin.errors import ModelFileError
 from polymargin.files._estimators import ESTIMATORS
 from polymargin.files._rounded import weights_dtype
+from polymargin.files._shards import shard_names
 from polymargin.storage import (
     FLOATS,
     Container,
@@ -51,6 +52,8 @@ class ModelInfo:
     weights : str
         "dense" or "sparse": the weights of a linear model, or the support vectors; "precomputed"
         where there are none.
+    shards : tuple of str
+        The files beside this one that hold the weights; none where it holds them itself.
     n_support : int or None
         Support vectors of a kernel model.
     n_examples : int or None
@@ -72,7 +75,7 @@ class ModelInfo:
     reading : dict or None
         How the training file was read.
     n_bytes : int
-        Size of the file.
+        Size of the file, shards apart.
     """
 
     format: tuple[int, int]
@@ -85,6 +88,7 @@ class ModelInfo:
     dtype: str
     weights_dtype: str
     weights: str
+    shards: tuple[str, ...]
     n_support: int | None
     n_examples: int | None
     is_stream: bool
@@ -177,11 +181,15 @@ def _training(fields: Fields, tensors: Tensors) -> dict[str, Any]:
             "converged": found.flag("converged"),
         }
         history = take_history(tensors)
+    shards = shard_names(fields)
+    weights = "sparse" if shards else None
     dtype = tensors.take("intercept", FLOATS, (None,)).dtype.name
     return {
         "dtype": dtype,
         "weights_dtype": weights_dtype(fields, dtype),
-        "weights": fields.text("weights" if is_linear else "support_vectors", "precomputed"),
+        "weights": weights
+        or fields.text("weights" if is_linear else "support_vectors", "precomputed"),
+        "shards": shards,
         "n_support": n_support,
         "n_examples": n_examples,
         "is_stream": "n_samples_seen" in fields,

@@ -7,7 +7,14 @@ from sklearn.pipeline import Pipeline
 
 from polymargin._sklearn import validate_steps
 from polymargin.errors import ModelFileError
-from polymargin.files._estimators import ESTIMATORS, Estimator, put_estimator, take_estimator
+from polymargin.files._estimators import (
+    ESTIMATORS,
+    Estimator,
+    Weights,
+    put_estimator,
+    take_estimator,
+)
+from polymargin.files._shards import shards_beside, with_shards
 from polymargin.files._steps import check_widths, put_step, take_step
 from polymargin.storage import (
     Arrays,
@@ -39,6 +46,10 @@ def save(
     code: a generator of random numbers is stored as None, and functions among the parameters are
     refused. Of a pipeline the steps are stored, not its own options such as `memory`. A model of
     `partial_fit` is stored with what a further `partial_fit` goes on from.
+
+    A model that several processes have fitted with ``gather=False`` is saved by all of them, to the
+    same path: each writes a shard with the weights of its classes beside it, and the first one the
+    file itself, which names them, once they are complete.
 
     Parameters
     ----------
@@ -86,29 +97,38 @@ def save(
     if not isinstance(data_hash, str | None):
         raise ValueError(f"data_hash must be text or None, got {data_hash!r:.60}")
     steps = model.steps if isinstance(model, Pipeline) else [("", model)]
-    estimator = steps[-1][1]
-    # One of several processes is an estimator of the same name, and a kind of the one stored.
-    if not isinstance(estimator, ESTIMATORS.get(type(estimator).__name__, ())):
+    estimator: Any = steps[-1][1]
+    if not _is_estimator(estimator):
         raise ValueError(
             f"a model is a LinearSVM, a KernelSVM or a pipeline that ends in one, not "
             f"{type(estimator).__name__}"
         )
     if len(steps) > _MOST_STEPS:
         raise ValueError(f"a pipeline of more than {_MOST_STEPS} steps cannot be saved")
-    stored: list[dict[str, Any]] = []
-    arrays: Arrays = {}
-    for i, (name, step) in enumerate(steps):
-        is_last = i == len(steps) - 1
-        fields, parts = put_estimator(step, duals, dtype) if is_last else put_step(name, step)
-        stored.append({"name": name} | fields)
-        arrays |= {f"{i}.{part}": array for part, array in parts.items()}
-    document = {
-        "is_pipeline": isinstance(model, Pipeline),
-        "steps": stored,
-        "data_hash": data_hash,
-        "reading": _checked_reading(reading),
-    }
-    write_document(path, "model", document, arrays)
+    origin = {"data_hash": data_hash, "reading": _checked_reading(reading)}
+
+    def write(weights: Weights | None) -> None:
+        put = [put_step(name, step) for name, step in steps[:-1]]
+        put.append(put_estimator(estimator, duals, dtype, weights))
+        document = {
+            "is_pipeline": isinstance(model, Pipeline),
+            "steps": [
+                {"name": name} | fields for (name, _), (fields, _) in zip(steps, put, strict=True)
+            ],
+        }
+        arrays: Arrays = {}
+        for i, (_, parts) in enumerate(put):
+            arrays |= {f"{i}.{part}": array for part, array in parts.items()}
+        write_document(path, "model", document | origin, arrays)
+
+    if not estimator._is_part:
+        write(None)
+        return
+    if dtype is not None:
+        raise ValueError(f"shards are not rounded: leave out dtype={dtype!r}, load them, save that")
+    with estimator._meet_parts() as parts, shards_beside(path, estimator, parts) as weights:
+        if parts.ranks.rank == 0:
+            write(weights)
 
 
 def load(path: str | os.PathLike[str], *, verify: bool = True) -> Estimator | Pipeline:
@@ -116,7 +136,8 @@ def load(path: str | os.PathLike[str], *, verify: bool = True) -> Estimator | Pi
 
     Arrays are mapped, not read: they are read-only, take memory only where they are used, and
     need the file to stay as it is. Weights in half precision are not: they become arrays in the
-    precision that the model was fitted in. Nothing in the file is run.
+    precision that the model was fitted in. Nor are weights in shards, which become one CSR array,
+    whatever they were. Nothing in the file is run.
 
     Parameters
     ----------
@@ -133,22 +154,23 @@ def load(path: str | os.PathLike[str], *, verify: bool = True) -> Estimator | Pi
     Raises
     ------
     ModelFileError
-        The file is damaged, not a model, or of a newer format.
+        The file is damaged, not a model, or of a newer format; or a shard that it names is missing
+        or is not that of this model.
 
     Examples
     --------
     See `save`.
     """
     with naming(path):
-        return model_in(read_container(path), verify=verify)
+        return model_in(read_container(path), path, verify=verify)
 
 
-def model_in(container: Container, *, verify: bool = True) -> Any:
-    """The model that a container holds; `verify` as in `load`."""
+def model_in(container: Container, path: str | os.PathLike[str], *, verify: bool = True) -> Any:
+    """The model that the container at `path` holds; `verify` as in `load`."""
     if verify:
         container.verify()
-    header = checked_header(container.document, "model")
-    return take_model(header, Tensors(container.tensors, trusted=not verify))
+    document, tensors = with_shards(container, path, verify=verify)
+    return take_model(checked_header(document, "model"), Tensors(tensors, trusted=not verify))
 
 
 def take_model(header: Fields, tensors: Tensors) -> Any:
@@ -172,6 +194,11 @@ def take_model(header: Fields, tensors: Tensors) -> Any:
     except (TypeError, ValueError) as error:
         raise ModelFileError(f"the pipeline is wrong: {error!s:.400}") from None
     return model
+
+
+def _is_estimator(model: Any) -> bool:
+    """Also one of several processes, which has the name and is a kind of the one stored."""
+    return isinstance(model, ESTIMATORS.get(type(model).__name__, ()))
 
 
 def _checked_reading(reading: dict[str, Any] | None) -> dict[str, Any] | None:

@@ -44,7 +44,7 @@ def load_with_info(path: str | os.PathLike[str]) -> tuple[Estimator | Pipeline, 
     """
     with naming(path):
         container = read_container(path)
-        return model_in(container), info_in(container)
+        return model_in(container, path), info_in(container)
 
 
 def describe(path: str | os.PathLike[str]) -> ModelInfo | StoredFit:

@@ -16,6 +16,7 @@ from polymargin.fit._state import ProblemKeeper, scale_duals
 from polymargin.fit._weights import choose_weights
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from polymargin.core import Duals, Floats, LinearOptions, LinearResult, MachineInfo
@@ -36,6 +37,7 @@ class LinearOutcome:
     converged: bool
     history: "NDArray[Any]"
     exception: BaseException | None
+    held: "NDArray[np.int64] | None" = None  # the classes whose weights these are; None: all
 
     @classmethod
     def of(cls, result: "LinearResult", past: Past, n_features: int) -> "LinearOutcome":

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from polymargin._machines import find_machine
 from polymargin._wording import counted
-from polymargin.estimators import BaseSVM
+from polymargin.estimators import BaseSVM, check_whole
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -65,6 +65,7 @@ def find_subject(model: Any) -> Subject:
             f"one; got {type(svm).__name__}"
         )
     check_is_fitted(svm, "classes_")
+    check_whole(svm)
     return Subject(svm, steps)
 
 

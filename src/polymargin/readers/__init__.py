@@ -18,6 +18,7 @@ from polymargin.readers._labels import label_kind_of as label_kind_of
 from polymargin.readers._labels import parse_labels
 from polymargin.readers._lines import open_lines, read_lines
 from polymargin.readers._options import FORMATS
+from polymargin.readers._part import read_part as read_part
 from polymargin.readers._read import read
 from polymargin.readers._scan import scan
 from polymargin.readers._source import Source as Source

@@ -78,7 +78,8 @@ class Source:
                 start += block
             content = _chain(start, content)
             encoding = marked_encoding(start) or self._encoding
-            if not is_utf_8(encoding):
+            self.is_converted = not is_utf_8(encoding)
+            if self.is_converted:
                 content = as_utf_8(content, encoding, self.name)
             self.head = next(content, b"")
             while len(self.head) < HEAD_SIZE and (block := next(content, b"")):
@@ -90,6 +91,11 @@ class Source:
         except BaseException:
             self.close()
             raise
+
+    @property
+    def lines_before(self) -> int:
+        """Lines of the file before the content: it begins at the start."""
+        return 0
 
     @property
     def can_rewind(self) -> bool:

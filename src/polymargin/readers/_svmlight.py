@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,10 +22,25 @@ if TYPE_CHECKING:
 __all__ = ["read_svmlight", "scan_svmlight", "svmlight_batches"]
 
 
-class _Reader:
-    """A parser, the file it is fed from, and what its labels have to be."""
+class Text(Protocol):
+    """What is read: a file, or a part of one."""
 
-    def __init__(self, source: Source, options: Options) -> None:
+    name: str
+
+    @property
+    def lines_before(self) -> int:
+        """Of the file, before the text."""
+        ...
+
+    def blocks(self) -> Iterator[bytes]:
+        """All of the text."""
+        ...
+
+
+class _Reader:
+    """A parser, the text it is fed, and what its labels have to be."""
+
+    def __init__(self, source: Text, options: Options) -> None:
         self.source = source
         self.options = options
         self.label_kind = options.label_kind
@@ -41,7 +56,12 @@ class _Reader:
     def check(self, fault: "Fault | None") -> None:
         if fault is not None:
             line, column, message = fault
-            raise DataError(message, path=self.source.name, line=line, column=column)
+            raise self.wrong(message, line, column)
+
+    def wrong(self, message: str, line: int, column: int) -> DataError:
+        """An error in a line of the text."""
+        line += self.source.lines_before
+        return DataError(message, path=self.source.name, line=line, column=column)
 
     def feed(self) -> Iterator[None]:
         """Parses a block in each step. Signals are acted on in between."""
@@ -74,7 +94,7 @@ class _Reader:
             return None
 
         def complain(row: int, message: str) -> DataError:
-            return DataError(message, path=self.source.name, line=int(lines[row]), column=1)
+            return self.wrong(message, int(lines[row]), 1)
 
         return labels_from_numbers(numbers, self.label_kind, complain)
 
@@ -89,7 +109,7 @@ class _Reader:
         return reading
 
 
-def read_svmlight(source: Source, options: Options) -> Table:
+def read_svmlight(source: Text, options: Options) -> Table:
     """All rows at once. Besides the matrix only a block of text is held."""
     reader = _Reader(source, options)
     for _ in reader.feed():

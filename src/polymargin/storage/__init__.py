@@ -15,7 +15,7 @@ from polymargin.storage._arrays import (
 )
 from polymargin.storage._checkpoint_writer import Checkpoint, CheckpointWriter, as_checkpoint
 from polymargin.storage._digest import data_hash
-from polymargin.storage._document import FORMAT, checked_header, write_document
+from polymargin.storage._document import FORMAT, checked_header, seal_document, write_document
 from polymargin.storage._fields import FLOATS, Fields, Tensors, write_number
 from polymargin.storage._fits import write_fit
 from polymargin.storage._json import write_json
@@ -59,6 +59,7 @@ __all__ = [
     "put_stream",
     "put_strings",
     "read_container",
+    "seal_document",
     "take_certificate",
     "take_csr",
     "take_duals",

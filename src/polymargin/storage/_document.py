@@ -7,7 +7,7 @@ from polymargin._versions import own_version
 from polymargin.errors import ModelFileError
 from polymargin.storage._arrays import Arrays
 from polymargin.storage._fields import Fields
-from polymargin.storage._safetensors import write_container
+from polymargin.storage._safetensors import Sealed, seal
 
 FORMAT = (1, 0)
 
@@ -16,12 +16,17 @@ def write_document(
     path: str | os.PathLike[str], kind: str, document: dict[str, Any], arrays: Arrays
 ) -> None:
     """Write a file of this kind and of the format of this version."""
+    seal_document(kind, document, arrays).write(path)
+
+
+def seal_document(kind: str, document: dict[str, Any], arrays: Arrays) -> Sealed:
+    """Such a file before it is written."""
     first = {
         "kind": kind,
         "format": list(FORMAT),
         "version": own_version(),
     }
-    write_container(path, first | document, arrays)
+    return seal(first | document, arrays)
 
 
 def checked_header(document: dict[str, Any], kind: str) -> Fields:
@@ -43,6 +48,7 @@ def checked_header(document: dict[str, Any], kind: str) -> Fields:
         remedy = {
             "model": "polymargin predict reads it; in Python load does",
             "checkpoint": "polymargin train --resume goes on from it; in Python resume does",
+            "shard": "it has the weights of some classes, and the index beside it is the model",
         }.get(found)
         if remedy is None:
             raise ModelFileError(f"the file is of the unknown kind {found!r:.40}")

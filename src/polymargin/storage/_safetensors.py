@@ -48,6 +48,7 @@ class Container:
     tensors: dict[str, "NDArray[Any]"]  # read-only, mapped
     directory: dict[str, Any]  # of the tensors, as the file has it
     n_bytes: int
+    digest: str  # of the document, which has that of the tensors
 
     def verify(self) -> None:
         """Compare the bytes of the tensors with their digest, for which all are read."""
@@ -64,12 +65,25 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
         raise ModelFileError(f"{os.fspath(path)}: {error}") from error.__cause__
 
 
-def write_container(
-    path: str | os.PathLike[str],
-    document: Mapping[str, Any],
-    tensors: Mapping[str, "NDArray[Any]"],
-) -> None:
-    """Write a file that is complete or absent; equal contents give equal bytes."""
+@dataclass(frozen=True)
+class Sealed:
+    """A file before it is written."""
+
+    digest: str  # as in `Container`
+    header: bytes
+    tensors: "list[NDArray[Any]]"
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the file, which is complete or absent."""
+        with replacing(path) as file:
+            file.write(len(self.header).to_bytes(8, "little"))
+            file.write(self.header)
+            for tensor in self.tensors:
+                file.write(_bytes_of(tensor))
+
+
+def seal(document: Mapping[str, Any], tensors: Mapping[str, "NDArray[Any]"]) -> Sealed:
+    """A file of these contents; equal ones give equal bytes."""
     stored = {name: _storable(tensor) for name, tensor in tensors.items()}
     # Wide types first: all tensors are aligned then.
     names = sorted(stored, key=lambda name: (-stored[name].itemsize, name))
@@ -82,18 +96,15 @@ def write_container(
             "data_offsets": [first, end],
         }
     text = write_json(dict(document) | {"tensors": _digest(directory, stored)})
-    metadata = {_DOCUMENT: text, _DIGEST: _text_digest(text)}
+    digest = _text_digest(text)
+    metadata = {_DOCUMENT: text, _DIGEST: digest}
     header = write_json({_METADATA: metadata} | directory).encode()
     header += b" " * (-(8 + len(header)) % 64)
     if len(header) > _MOST_HEADER:
         raise ValueError(
             f"the parameters take {len(header)} bytes, more than the {_MOST_HEADER} of a header"
         )
-    with replacing(path) as file:
-        file.write(len(header).to_bytes(8, "little"))
-        file.write(header)
-        for name in names:
-            file.write(_bytes_of(stored[name]))
+    return Sealed(digest, header, [stored[name] for name in names])
 
 
 def read_container(path: str | os.PathLike[str]) -> Container:
@@ -104,7 +115,8 @@ def read_container(path: str | os.PathLike[str]) -> Container:
     if not isinstance(metadata, dict) or _DOCUMENT not in metadata:
         raise ModelFileError("this is a safetensors file, but not one of polymargin")
     text = metadata[_DOCUMENT]
-    if not isinstance(text, str) or metadata.get(_DIGEST) != _text_digest(text):
+    digest = _text_digest(text) if isinstance(text, str) else None
+    if digest is None or metadata.get(_DIGEST) != digest:
         raise ModelFileError("the header was altered: its digest does not match")
     document = read_json(text, "the header")
     if not isinstance(document, dict):
@@ -114,7 +126,7 @@ def read_container(path: str | os.PathLike[str]) -> Container:
     for name, (dtype, shape, first, _) in directory.items():
         count = math.prod(shape)
         tensors[name] = np.frombuffer(memory, dtype, count, start + first).reshape(shape)
-    return Container(document, tensors, header, len(memory))
+    return Container(document, tensors, header, len(memory), digest)
 
 
 def _storable(tensor: "NDArray[Any]") -> "NDArray[Any]":
