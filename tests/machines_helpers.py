@@ -4,12 +4,14 @@
 that enters their namespaces. All of it is seen by nobody else, and removed at the end.
 """
 
+import fcntl
 import functools
 import os
 import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from types import TracebackType
@@ -23,7 +25,7 @@ KEEPALIVE = {
     "PRTE_MCA_oob_tcp_keepalive_intvl": "2",
     "PRTE_MCA_oob_tcp_keepalive_probes": "3",
 }
-_NETWORK = "10.231.7"
+_LOCK = Path(tempfile.gettempdir()) / "polymargin-machines.lock"
 _AGENT = """#!/bin/bash
 host=$1; shift
 exec ip netns exec {prefix}${{host##*.}} unshare --uts bash -c "hostname $host; $*"
@@ -63,9 +65,13 @@ class Machines(AbstractContextManager["Machines"]):
         self._hub = f"{self._prefix}hub"
         self._numbers = range(1, n + 1)
         self._agent = folder / "agent.sh"
-        self.hosts = [f"{_NETWORK}.{number}" for number in self._numbers]
+        # Names of their own, by which Open MPI calls its files in the folder that all share.
+        network = f"10.{os.getpid() // 256 % 256}.{os.getpid() % 256}"
+        self.hosts = [f"{network}.{number}" for number in self._numbers]
 
     def __enter__(self) -> "Machines":
+        self._lock = _LOCK.open("w")
+        fcntl.flock(self._lock, fcntl.LOCK_EX)  # tests of another process wait: times count here
         try:
             ip("netns", "add", self._hub)
             ip("-n", self._hub, "link", "add", "bridge", "type", "bridge")
@@ -96,6 +102,10 @@ class Machines(AbstractContextManager["Machines"]):
             ip("-n", name, "link", "set", device, "up")
 
     def _remove(self) -> None:
+        self._remove_namespaces()
+        self._lock.close()
+
+    def _remove_namespaces(self) -> None:
         for name in [*(f"{self._prefix}{number}" for number in self._numbers), self._hub]:
             with suppress(OSError):
                 for pid in ip("netns", "pids", name).split():

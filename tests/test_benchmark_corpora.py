@@ -69,7 +69,7 @@ def test_sizes_of_classes_follow_a_power_law(preset: str) -> None:
     large = counts >= 20  # below, whole numbers are far from the law
     line = np.polynomial.Polynomial.fit(np.log(ranks[large]), np.log(counts[large]), 1)
     error = np.log(counts[large]) - line(np.log(ranks[large]))
-    assert -1.2 < line.convert().coef[1] < -0.6
+    assert -1.2 < line.convert().coef[1] < -0.4  # the fewer classes, the more alike they are
     assert np.abs(error).max() < 0.25
 
 

@@ -83,7 +83,7 @@ def test_a_slow_line_only_slows(
         machines.slow_down(number, *discipline)
     out = tmp_path / "told.json"
     job = machines.start("-m", MODULE, str(out), "few", cwd=tmp_path)
-    said, _ = job.communicate(timeout=100)
+    said, _ = job.communicate(timeout=300)
     assert job.returncode == 0, said
     told = [rank["value"] for rank in json.loads(out.read_text())["few"]]
     assert told[0] == told[1] == told[2]

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from polymargin.core import Duals, MachineInfo
 
     Floats = NDArray[np.float64]
+    Scores = Iterator[tuple[slice, Floats]]  # rows and their scores
 
 _GROWTH = 100.0  # of C from stage to stage
 _ROUGH = 1e-2  # gap of a stage as long as no weights separate the classes
@@ -74,7 +75,8 @@ class HardMargin:
     by_gap: bool  # else by the largest KKT violation
     max_iter: int  # of each fit at a finite C
     solve: Callable[[Stage], tuple[Any, bool]]
-    score: Callable[[Any], Iterator[tuple[slice, "Floats"]]]  # an outcome: rows and their scores
+    score: Callable[[Any], "Scores"]  # by the weights of the dual variables of an outcome
+    score_best: Callable[[Any], "Scores"]  # by the weights that its fit ended with
 
     def run(self, warm: "Duals | None", keeper: ProblemKeeper | None) -> tuple[Any, bool]:
         """The outcome, and whether a callback stopped the fit; NotSeparableError."""
@@ -98,7 +100,7 @@ class HardMargin:
             if ray.margin <= 0 and (is_last or ray.is_hopeless):
                 raise not_separable(
                     self.problem,
-                    ray.least,
+                    self._find_least(outcome),
                     ray.bound,
                     ray.is_hopeless,
                     C,
@@ -137,12 +139,22 @@ class HardMargin:
         largest = len(self.problem.classes) * float(np.max(values, initial=0.0))
         return max(_GROWTH / self._radius**2, 2.0 * largest)
 
+    def _variables(self, part: slice) -> Variables:
+        labels, upper = self.problem.labels[part], self.problem.upper[part]
+        return Variables(self.machine, labels, upper, len(self.problem.classes))
+
+    def _find_least(self, outcome: Scalable) -> "Floats":
+        """Of each example the smallest margin, in units of its target, by the best weights."""
+        least = []
+        for part, scores in self.score_best(outcome):
+            variables = self._variables(part)
+            least.append(_least(variables, variables.margins(scores)))
+        return np.concatenate(least)
+
     def _ray(self, outcome: Scalable) -> "Ray":
         beta, margins, targets, least = [], [], [], []
-        k = len(self.problem.classes)
         for part, scores in self.score(outcome):
-            labels, upper = self.problem.labels[part], self.problem.upper[part]
-            variables = Variables(self.machine, labels, upper, k)
+            variables = self._variables(part)
             found = variables.margins(scores)
             numbers = np.arange(part.start, part.stop)
             values = to_array(restrict_duals(outcome.duals, numbers))
@@ -150,9 +162,7 @@ class HardMargin:
             beta.append(values[used])
             margins.append(found[used])
             targets.append(variables.targets[used])
-            relative = np.full(found.shape, np.inf)
-            np.divide(found, variables.targets, out=relative, where=variables.is_there)
-            least.append(relative.min(axis=1))
+            least.append(_least(variables, found))
         return Ray(
             np.concatenate(beta),
             np.concatenate(margins),
@@ -176,6 +186,13 @@ class HardMargin:
         reached.converged = bool(distance <= self.tol)
         reached.history = np.concatenate([past.history, np.array([last], RECORD)])
         return reached
+
+
+def _least(variables: Variables, margins: "Floats") -> "Floats":
+    relative = np.full(margins.shape, np.inf)
+    np.divide(margins, variables.targets, out=relative, where=variables.is_there)
+    smallest: Floats = relative.min(axis=1)
+    return smallest
 
 
 @dataclass(frozen=True)

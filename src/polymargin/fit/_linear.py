@@ -120,6 +120,7 @@ def solve_linear(
         options.max_iter,
         solve,
         partial(_scores, problem),
+        lambda _: _scores(problem, ended_with[-1]),
     ).run(warm, keeper)
     if np.isinf(reached.primal_objective):  # stopped before any weights separate the classes
         last = ended_with[-1]

@@ -143,7 +143,7 @@ def train_kernel(
         return wide_scores(kernel, points, alphas, n_threads)
 
     return HardMargin(
-        problem, machine, diagonal, goal.tol, goal.by_gap, goal.max_iter, solve, score
+        problem, machine, diagonal, goal.tol, goal.by_gap, goal.max_iter, solve, score, score
     ).run(warm, keeper)
 
 

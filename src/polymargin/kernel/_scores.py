@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from polymargin.kernel._functions import Kernel, Points
 
 _BLOCK_BYTES = 8 << 20  # of kernel values at a time
+_FEW_CLASSES = 16
 
 
 def kernel_scores(
@@ -31,8 +32,21 @@ def kernel_scores(
         left = take(slice(rows.start + part.start, rows.start + part.stop))
         values = block[: len(left)]
         kernel.evaluate(left, support, values, n_threads)
-        np.matmul(values, coef.T, out=scores[part])
+        scores[part] = _multiply(values, coef)
     return scores
+
+
+def _multiply(values: "NDArray[Any]", coef: "NDArray[Any]") -> "NDArray[Any]":
+    """values @ coef.T; where classes are few row by row, which costs little.
+
+    A product of matrices rounds a row according to what comes with it, and then an exact tie of two
+    classes, as at a support vector, is broken in one way in a batch and in another alone.
+    """
+    if len(coef) > _FEW_CLASSES:
+        product: NDArray[Any] = values @ coef.T
+        return product
+    rows: NDArray[Any] = (values[:, None, :] @ coef.T)[:, 0]
+    return rows
 
 
 def wide_scores(
