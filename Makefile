@@ -133,7 +133,7 @@ browser:
 # Machines of tests are network namespaces, for root alone; without them those tests are skipped.
 .PHONY: network
 network:
-	@{ command -v ip && command -v tc; } >/dev/null || { \
+	@PATH=$$PATH:/usr/sbin:/sbin; { command -v ip && command -v tc; } >/dev/null || { \
 	    test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
 	    && echo "installing iproute2 for the tests of several machines" \
 	    && { apt-get update && DEBIAN_FRONTEND=noninteractive \

@@ -135,7 +135,11 @@ class Machines(AbstractContextManager["Machines"]):
 
     def slow_down(self, number: int, *discipline: str) -> None:
         """Give a discipline of `tc` to the line to a machine; the test is skipped without it."""
-        words = ["tc", "-n", self._hub, "qdisc", "add", "dev", f"port{number}", "root"]
+        places = f"{os.environ['PATH']}:/usr/sbin:/sbin"  # which a PATH may lack
+        tc = shutil.which("tc", path=places)
+        if tc is None:
+            pytest.skip("there is no command tc; it comes with iproute2")
+        words = [tc, "-n", self._hub, "qdisc", "add", "dev", f"port{number}", "root"]
         done = subprocess.run([*words, *discipline], capture_output=True, text=True)
         if done.returncode:
             pytest.skip(f"this kernel has no {discipline[0]}: {done.stderr.strip()}")
