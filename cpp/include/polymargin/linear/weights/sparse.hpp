@@ -444,7 +444,7 @@ private:
         if (p + near >= row.size() || !slice.holds(row.index(p + near))) return;
         prefetch_list(rows_[row.index(p + near)]);
     }
-    // The same for the features of a group before this one, which are a thread's own.
+    // The same for a group, up to the end of the features that are the thread's own.
     void prefetch_columns(const GroupColumns<T>& columns, std::size_t l, std::size_t end) const {
         constexpr std::size_t far = 16, near = 4;
         if (l + far < end) __builtin_prefetch(&rows_[columns.feature(l + far)]);
