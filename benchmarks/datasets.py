@@ -17,13 +17,14 @@ import numpy as np
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.preprocessing import normalize
 
 ROOT = Path(__file__).resolve().parents[1]
 CACHE = Path(__file__).resolve().parent / ".cache"
 _FORMAT = 1  # part of the cache's file names: raise it when scaling or storage changes
 
 Matrix: TypeAlias = np.ndarray | sparse.csr_matrix
-Scaling = Literal["tfidf", "minmax", "asis"] | float
+Scaling = Literal["tfidf", "minmax", "asis", "unit variance", "unit norm"] | float
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,12 @@ SPECS: dict[str, Spec] = {
     "clinc150": Spec(15000, 5026, 150, "tfidf", False),
     "onet": Spec(39944, 9410, 1016, "tfidf", False),
 }
+WITHOUT_PARTS: dict[str, Spec] = {  # a tenth of the rows is drawn for a test part
+    "glass": Spec(193, 9, 6, "asis", True),
+    "iris": Spec(135, 4, 3, "asis", True),
+    "splice": Spec(2871, 240, 3, "asis", True),
+}
+_TRAINING = 0.9
 
 
 @dataclass(frozen=True)
@@ -88,7 +95,7 @@ def data_folder() -> Path:
 
 def load(name: str, scaling: Scaling | None = None) -> Dataset:
     """Load a set from the cache, or parse, scale and cache it; scaled as its spec says, or so."""
-    spec, key = SPECS[name], name
+    spec, key = (SPECS | WITHOUT_PARTS)[name], name
     if scaling is not None:
         spec, key = replace(spec, scaling=scaling), f"{name}-{scaling}"
     cached = CACHE / f"{key}-{_FORMAT}.npz"
@@ -111,17 +118,31 @@ def load(name: str, scaling: Scaling | None = None) -> Dataset:
 
 def _parse(name: str, spec: Spec) -> tuple[Any, ...]:
     """Training rows and labels, test rows and labels; labels become 0 … k−1."""
-    parts: list[Any] = []
-    for part in ("train", "test"):
-        with lzma.open(data_folder() / f"{name}.{part}.svm.xz", "rb") as file:
-            X, y = load_svmlight_file(file, n_features=spec.d, zero_based=False)
-        parts += [sparse.csr_matrix(X), y]
+    if name in WITHOUT_PARTS:
+        X, y = _read(data_folder() / f"{name}.svm.xz", spec)
+        order = np.random.default_rng(0).permutation(len(y))
+        parts: list[Any] = []
+        for rows in np.split(order, [round(_TRAINING * len(y))]):
+            parts += [X[rows], y[rows]]
+    else:
+        folder = data_folder()
+        parts = [
+            matrix
+            for part in ("train", "test")
+            for matrix in _read(folder / f"{name}.{part}.svm.xz", spec)
+        ]
     classes = np.unique(parts[1])
     if len(classes) != spec.k:
         raise ValueError(f"{name}: {len(classes)} classes in the training part, not {spec.k}")
     for i in (1, 3):
         parts[i] = np.searchsorted(classes, parts[i]).astype(np.int32)
     return tuple(parts)
+
+
+def _read(path: Path, spec: Spec) -> tuple[sparse.csr_matrix, np.ndarray]:
+    with lzma.open(path, "rb") as file:
+        X, y = load_svmlight_file(file, n_features=spec.d, zero_based=False)
+    return sparse.csr_matrix(X), y
 
 
 def _scale(
@@ -134,10 +155,15 @@ def _scale(
         X, X_test = X / spec.scaling, X_test / spec.scaling
     if spec.dense:
         X, X_test = X.toarray(), X_test.toarray()
-    if spec.scaling == "minmax":
+    if spec.scaling in ("minmax", "unit variance"):
         low, high = X.min(axis=0), X.max(axis=0)
         span = np.where(high > low, high - low, 1.0)
         X, X_test = 2.0 * (X - low) / span - 1.0, 2.0 * (X_test - low) / span - 1.0
+    if spec.scaling == "unit variance":  # of what is in [-1, 1], and not centred
+        deviation = X.std(axis=0)
+        X, X_test = X / deviation, X_test / deviation
+    if spec.scaling == "unit norm":
+        X, X_test = normalize(X), normalize(X_test)
     return X, y, X_test, y_test
 
 

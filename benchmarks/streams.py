@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +29,10 @@ PASSES = (1, 3, 5)
 PARTS = (100_000, 400_000, None)  # rows
 
 
-def run(*arguments: str) -> dict[str, Any]:
+def run(*arguments: str, through: Sequence[str] = ("-m", "polymargin")) -> dict[str, Any]:
     """A command's JSON, its wall and CPU seconds and its peak memory."""
     start = time.perf_counter()
-    command = [sys.executable, "-m", "polymargin", *arguments]
+    command = [sys.executable, *through, *arguments]
     child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert child.stdout is not None
     output = child.stdout.read()

@@ -12,6 +12,10 @@ using Indices = Vector<std::int64_t>;
 template <class T>
 using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;
 
+// One that is written to.
+template <class T>
+using Changing = nb::ndarray<T, nb::ndim<2>, nb::device::cpu>;
+
 template <class T>
 void check_rows_contiguous(const T& matrix) {
     if (matrix.shape(1) > 1 && matrix.stride(1) != 1) {

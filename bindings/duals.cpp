@@ -13,22 +13,84 @@ namespace polymargin::python {
 
 namespace {
 
-nb::object entries(const AnyDuals& any) {
+using Range = std::pair<std::size_t, std::size_t>;  // first, and behind the last one
+
+void check_range(const Range& range, std::size_t size) {
+    if (range.first > range.second || range.second > size) {
+        throw nb::value_error("a part has to be inside of the dual variables");
+    }
+}
+
+// (indptr, classes, values) of some rows and classes, these numbered from 0.
+nb::tuple part(const AnyDuals& any, const Range& rows, const Range& classes) {
     return std::visit(
-        [](const auto& duals) -> nb::object {
+        [&](const auto& duals) {
             using T = typename std::decay_t<decltype(duals)>::value_type;
+            check_range(rows, duals.size());
+            check_range(classes, duals.classes());
             std::vector<std::int64_t> indptr{0};
-            std::vector<std::int32_t> classes;
+            std::vector<std::int32_t> columns;
             std::vector<T> values;
-            for (std::size_t i = 0; i < duals.size(); ++i) {
+            for (std::size_t i = rows.first; i < rows.second; ++i) {
                 duals.for_each(i, [&](std::int32_t c, T value) {
-                    classes.push_back(c);
+                    const auto at = static_cast<std::size_t>(c);
+                    if (at < classes.first || at >= classes.second) return;
+                    columns.push_back(static_cast<std::int32_t>(at - classes.first));
                     values.push_back(value);
                 });
-                indptr.push_back(static_cast<std::int64_t>(classes.size()));
+                indptr.push_back(static_cast<std::int64_t>(columns.size()));
             }
-            return nb::make_tuple(duals.classes(), to_numpy(std::move(indptr)),
-                                  to_numpy(std::move(classes)), to_numpy(std::move(values)));
+            return nb::make_tuple(to_numpy(std::move(indptr)), to_numpy(std::move(columns)),
+                                  to_numpy(std::move(values)));
+        },
+        any.duals);
+}
+
+nb::object entries(const AnyDuals& any) {
+    const auto [n, k] =
+        std::visit([](const auto& duals) { return std::pair(duals.size(), duals.classes()); },
+                   any.duals);
+    const nb::tuple all = part(any, {0, n}, {0, k});
+    return nb::make_tuple(k, all[0], all[1], all[2]);
+}
+
+// Others in the place of a part; columns ascend in each row.
+void set_part(AnyDuals& any, const Range& rows, const Range& classes, const nb::tuple& entries) {
+    const auto indptr = nb::cast<Vector<std::int64_t>>(entries[0]);
+    const auto columns = nb::cast<Vector<std::int32_t>>(entries[1]);
+    std::visit(
+        [&](auto& duals) {
+            using T = typename std::decay_t<decltype(duals)>::value_type;
+            const auto values = nb::cast<Vector<T>>(entries[2]);
+            check_range(rows, duals.size());
+            check_range(classes, duals.classes());
+            const auto fail = [] { throw nb::value_error("the dual variables are inconsistent"); };
+            const std::size_t n = rows.second - rows.first, k = classes.second - classes.first;
+            if (indptr.size() != n + 1 || columns.size() != values.size()) fail();
+            const auto first = static_cast<std::int32_t>(classes.first);
+            const auto last = static_cast<std::int32_t>(classes.second);
+            std::vector<DualEntry<T>> row;
+            for (std::size_t e = 0; e < n; ++e) {
+                std::int64_t p = indptr.data()[e];
+                const std::int64_t end = indptr.data()[e + 1];
+                if (p < 0 || p > end || std::size_t(end) > values.size()) fail();
+                row.clear();
+                std::int32_t next = 0;  // the smallest column that may follow
+                const auto take = [&] {
+                    for (; p < end; ++p) {
+                        const std::int32_t c = columns.data()[p];
+                        if (c < next || std::size_t(c) >= k) fail();
+                        row.push_back({first + c, values.data()[p]});
+                        next = c + 1;
+                    }
+                };
+                duals.for_each(rows.first + e, [&](std::int32_t c, T value) {
+                    if (c >= first) take();
+                    if (c < first || c >= last) row.push_back({c, value});
+                });
+                take();
+                duals.assign(rows.first + e, row);
+            }
         },
         any.duals);
 }
@@ -142,6 +204,8 @@ void bind_duals(nb::module_& module) {
                          return std::visit([](const auto& duals) { return duals.nonzeros(); },
                                            any.duals);
                      })
+        .def("part", &part, nb::arg("rows"), nb::arg("classes"))
+        .def("set_part", &set_part, nb::arg("rows"), nb::arg("classes"), nb::arg("entries"))
         .def("alphas", &alphas, nb::arg("machine"), nb::arg("labels"))
         .def("support", [](const AnyDuals& any) { return to_numpy(support(any)); })
         .def("__getstate__", &entries)

@@ -109,13 +109,14 @@ class PythonSolver {
 public:
     PythonSolver(const Vector<std::int32_t>& labels, const Strided<double>& upper, int k,
                  const std::string& name, nb::object diagonal, const Options& options,
-                 const AnyDuals* warm) {
+                 bool by_pairs, const AnyDuals* warm) {
         check_labels(labels, upper, labels.size(), k);
         Vector<float> single;
         if (nb::try_cast(diagonal, single, false)) {
-            make<float>(labels, upper, k, name, single, options, warm);
+            make<float>(labels, upper, k, name, single, options, by_pairs, warm);
         } else {
-            make<double>(labels, upper, k, name, nb::cast<Vector<double>>(diagonal), options, warm);
+            const auto wide = nb::cast<Vector<double>>(diagonal);
+            make<double>(labels, upper, k, name, wide, options, by_pairs, warm);
         }
     }
 
@@ -243,7 +244,7 @@ private:
     template <class T>
     void make(const Vector<std::int32_t>& labels, const Strided<double>& upper, int k,
               const std::string& name, const Vector<T>& diagonal, const Options& options,
-              const AnyDuals* warm) {
+              bool by_pairs, const AnyDuals* warm) {
         const std::size_t n = labels.size();
         if (diagonal.size() != n) throw nb::value_error("the diagonal needs one entry per row");
         OwnedSolver<T> own{{labels.data(), labels.data() + n},
@@ -254,8 +255,9 @@ private:
         const Machine& machine = machine_of(name);
         const LinearOptions core_options = options.for_machine(machine);
         const KernelProblem<T> problem{own.labels, own.upper, own.diagonal, k, machine};
-        own.solver = std::make_unique<WorkingSetSolver<T>>(problem, start_duals<T>(problem, warm),
-                                                           core_options.block, core_options.seed);
+        own.solver =
+            std::make_unique<WorkingSetSolver<T>>(problem, start_duals<T>(problem, warm),
+                                                  core_options.block, by_pairs, core_options.seed);
         own_ = std::move(own);
     }
 
@@ -283,9 +285,10 @@ void bind_kernel(nb::module_& module) {
                nb::arg("n_threads") = 1);
     nb::class_<PythonSolver>(module, "WorkingSetSolver")
         .def(nb::init<const Vector<std::int32_t>&, const Strided<double>&, int, const std::string&,
-                      nb::object, const Options&, const AnyDuals*>(),
+                      nb::object, const Options&, bool, const AnyDuals*>(),
              nb::arg("labels"), nb::arg("upper"), nb::arg("n_classes"), nb::arg("machine"),
-             nb::arg("diagonal"), nb::arg("options"), nb::arg("warm").none() = nb::none())
+             nb::arg("diagonal"), nb::arg("options"), nb::arg("by_pairs"),
+             nb::arg("warm").none() = nb::none())
         .def("part", &PythonSolver::part, nb::arg("examples"))
         .def("solve", &PythonSolver::solve, nb::arg("examples"), nb::arg("gram"),
              nb::arg("scores").noconvert(), nb::arg("fraction"), nb::arg("passes"))

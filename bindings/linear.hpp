@@ -38,6 +38,7 @@ struct Options {
     int n_threads = 1;
     double shared_from = LinearOptions{}.shared_from;
     double searched_from = LinearOptions{}.searched_from;
+    double single_from = LinearOptions{}.single_from;
     double memory = LinearOptions{}.memory;
 
     template <class Visit>
@@ -58,6 +59,7 @@ struct Options {
         visit("n_threads", &Options::n_threads);
         visit("shared_from", &Options::shared_from);
         visit("searched_from", &Options::searched_from);
+        visit("single_from", &Options::single_from);
         visit("memory", &Options::memory);
     }
 
@@ -93,6 +95,7 @@ struct Options {
                 .threads = n_threads,
                 .shared_from = shared_from,
                 .searched_from = searched_from,
+                .single_from = single_from,
                 .memory = memory};
     }
 };

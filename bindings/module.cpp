@@ -15,6 +15,7 @@ NB_MODULE(POLYMARGIN_MODULE, module) {
     polymargin::python::bind_duals(module);
     polymargin::python::bind_linear(module);
     polymargin::python::bind_local(module);
+    polymargin::python::bind_dealt(module);
     polymargin::python::bind_stream(module);
     polymargin::python::bind_predict(module);
     polymargin::python::bind_kernel_values(module);

@@ -5,38 +5,30 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
-#include <cstdlib>
 #include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <vector>
 
 #include "polymargin/text/svmlight.hpp"
 #include "polymargin/text/table_lines.hpp"
+#include "polymargin/text/text_lines.hpp"
+#include "to_numpy.hpp"
 
 namespace nb = nanobind;
 
 namespace {
 
 using namespace polymargin::text;
+using polymargin::python::to_numpy;
 
 using Problem = std::optional<std::tuple<std::int64_t, std::int64_t, std::string>>;
 
 Problem to_problem(std::optional<SvmlightError>&& error) {
     if (!error) return std::nullopt;
     return std::tuple{error->place.line, error->place.column, std::move(error->message)};
-}
-
-// A NumPy array that takes the memory over.
-template <class T>
-nb::object to_numpy(GrowingBuffer<T>&& buffer) {
-    buffer.make_room(1);
-    buffer.fit();
-    const std::size_t size = buffer.size();
-    T* items = buffer.release();
-    nb::capsule owner(items, [](void* memory) noexcept { std::free(memory); });
-    return nb::ndarray<nb::numpy, T>(items, {size}, owner).cast();
 }
 
 SvmlightParser make_parser(std::optional<bool> zero_based, std::optional<std::int64_t> n_features,
@@ -108,6 +100,56 @@ nb::list texts(const Cut& cut, std::size_t column, std::size_t start, std::size_
     return found;
 }
 
+// Nothing where the text is not UTF-8.
+nb::object to_str(std::string_view text) {
+    nb::object found =
+        nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), nullptr));
+    if (!found.is_valid()) {
+        if (!PyErr_ExceptionMatches(PyExc_UnicodeDecodeError)) throw nb::python_error();
+        PyErr_Clear();
+    }
+    return found;
+}
+
+// As it is meant; nothing where it is in doubt.
+nb::object text_of(const TextLines::Row& row, bool has_labels) {
+    if (row.text.find('\\') != row.text.npos) return to_str(unescaped(row.text));
+    nb::object text = to_str(row.text);
+    // A line without a label may be blank all over.
+    if (has_labels || !text.is_valid()) return text;
+    return nb::cast<bool>(text.attr("isspace")()) ? nb::object() : text;
+}
+
+// Texts, their labels, their lines, and how many lines and bytes are cut.
+nb::tuple cut_texts(const nb::bytes& block, bool has_labels) {
+    std::optional<TextLines> lines;
+    {
+        const std::string_view view(block.c_str(), block.size());
+        nb::gil_scoped_release release;
+        lines.emplace(view, has_labels);
+    }
+    std::vector<nb::object> names;
+    for (const std::string_view label : lines->labels()) {
+        const nb::object name = to_str(label);
+        const bool is_name = name.is_valid() && nb::len(name.attr("strip")()) > 0;
+        names.push_back(is_name ? name.attr("strip")() : nb::object());
+    }
+    nb::list texts, labels;
+    GrowingBuffer<std::int64_t> numbers;
+    numbers.make_room(lines->rows().size());
+    for (const TextLines::Row& row : lines->rows()) {
+        const nb::object text = text_of(row, has_labels);
+        if (!text.is_valid() || (has_labels && !names[row.label].is_valid())) {
+            return nb::make_tuple(texts, labels, to_numpy(std::move(numbers)), row.line, row.byte);
+        }
+        texts.append(text);
+        if (has_labels) labels.append(names[row.label]);
+        numbers.push(static_cast<std::int64_t>(row.line));
+    }
+    return nb::make_tuple(texts, labels, to_numpy(std::move(numbers)), lines->n_lines(),
+                          lines->n_bytes());
+}
+
 }  // namespace
 
 NB_MODULE(_parser, module) {
@@ -169,6 +211,7 @@ NB_MODULE(_parser, module) {
                                           reinterpret_cast<const std::uint8_t*>(lines.classes()));
                      })
         .def("texts", &texts);
+    module.def("cut_texts", &cut_texts, nb::arg("block"), nb::arg("has_labels"));
     module.def("cut_lines", &cut_lines, nb::arg("text"), nb::arg("delimiter"), nb::arg("width"),
                nb::arg("longest_cell"));
 }

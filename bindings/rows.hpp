@@ -67,6 +67,7 @@ void bind_block(nb::module_& module);
 void bind_duals(nb::module_& module);
 void bind_linear(nb::module_& module);
 void bind_local(nb::module_& module);
+void bind_dealt(nb::module_& module);
 void bind_stream(nb::module_& module);
 void bind_predict(nb::module_& module);
 void bind_kernel(nb::module_& module);

@@ -180,6 +180,7 @@ def later_fits() -> Any:
         "cold": cold,
         "warm": warm,
         "hard": hard.dual_gap_,
+        "hard_checks": [len(hard.history_), len(hard.sent_)],
         "temperature": float(sure.predict_proba(X[:1]).max()),
         "drawn": drawn.primal_objective_,
         "has_generator": drawn.random_state is generator,

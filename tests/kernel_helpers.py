@@ -25,7 +25,9 @@ def make_problem(machine: str, X: Any, y: Any, kernel: Kernel | None = None) -> 
     return KernelProblem(kernel, points, kernel.diagonal(points), labels, upper, n_classes, info)
 
 
-def make_solver(problem: KernelProblem, warm: Duals | None = None) -> WorkingSetSolver:
+def make_solver(
+    problem: KernelProblem, warm: Duals | None = None, by_pairs: bool = False
+) -> WorkingSetSolver:
     return core.WorkingSetSolver(
         problem.labels,
         problem.upper,
@@ -33,6 +35,7 @@ def make_solver(problem: KernelProblem, warm: Duals | None = None) -> WorkingSet
         problem.machine.name,
         problem.diagonal,
         core.LinearOptions(),
+        by_pairs,
         warm,
     )
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 TESTS = ("test_check_estimator", "test_estimator", "test_preprocessing", "test_files_pipeline")
+TESTS += ("test_hashing",)
 MACHINES = "ww,cs"  # what differs between machines does not depend on scikit-learn
 
 

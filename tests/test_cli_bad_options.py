@@ -62,6 +62,8 @@ def test_bad_options_of_others(model: Path, tmp_path: Path) -> None:
         (("select", SATIMAGE, "--log2-C", "2:1:1"), "--log2-C: '2:1:1'"),
         (("select", SATIMAGE, "--log2-gamma", "1:2:1"), "--log2-gamma: goes with --kernel"),
         (("select", SATIMAGE, "--folds", "1"), "--folds"),
+        (("select", SATIMAGE, "--race", "0.5"), "--race"),
+        (("select", SATIMAGE, "--race", "0.01", "--full"), "--race: goes without --full"),
         (("select", SATIMAGE, "--plot", tmp_path / "x.foo"), "--plot"),
         (("path", SATIMAGE, "--Cs", "1,-1"), "--Cs: '1,-1'"),
         (("path", SATIMAGE, "--Cs", "0:1:0"), "--Cs: '0:1:0'"),

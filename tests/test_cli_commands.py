@@ -278,7 +278,7 @@ def test_inspect_needs_dual_variables(tmp_path: Path) -> None:
 def test_select_trains_the_best(rows: Path, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     target, plot = tmp_path / "m.safetensors", tmp_path / "grid.png"
-    options = ("--machines", "ww,cs", "--log2-C=-4:4:2", "--folds", 3, "--refinements", 1)
+    options = ("--machines", "ww,cs", "--log2-C=-4:4:2", "--folds", 3, "--refinements", 1, "--full")
     found = done("select", rows, *options, "-o", target, "--plot", plot, "--json").json
     assert found["best"]["C"] == read_info(target).parameters["C"]
     assert found["best"]["machine"] == read_info(target).parameters["machine"]
@@ -295,6 +295,23 @@ def test_select_of_a_kernel(rows: Path) -> None:
     found = done("select", rows, "--kernel", "rbf", *grid, "--json").json
     assert {"C", "gamma"} <= set(found["best"])
     assert len(found["points"]) == 4
+
+
+def test_select_tells_of_points_given_up(rows: Path) -> None:
+    grid = ("--kernel", "rbf", "--log2-C=-4:4:4", "--log2-gamma=-12:8:4", "--refinements", 0)
+    found = done("select", rows, *grid, "--json").json
+    full = done("select", rows, *grid, "--full", "--json").json
+    certain = done("select", rows, *grid, "--race", 0, "--json").json
+    assert found["best"] == full["best"] == certain["best"]
+    assert full["n_fits"] == 5 * len(full["points"]) > certain["n_fits"]
+    assert all(point["complete"] for point in full["points"])
+    given_up = [point for point in found["points"] if not point["complete"]]
+    assert all(point["mean_score"] is None for point in given_up)
+    assert all(point["bound"] <= 1 for point in given_up)
+    result = done("select", rows, *grid)
+    n_points = len(found["points"])
+    assert f"{len(given_up)} of {n_points} points (--full runs all folds)" in result.out
+    assert "given up" not in done("select", rows, *grid, "--full").out
 
 
 def test_path_over_C(rows: Path, tmp_path: Path) -> None:

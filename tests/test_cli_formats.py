@@ -16,7 +16,7 @@ from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
 from sklearn.pipeline import Pipeline
 
 from polymargin import KernelSVM, LinearSVM, load
-from polymargin.preprocessing import ColumnEncoder, Scaler
+from polymargin.preprocessing import ColumnEncoder, Scaler, _hashing
 from polymargin.readers import Columns
 
 COLOURS = ("red", "green", "blue [bold]x[/bold]")
@@ -252,6 +252,35 @@ def test_texts_as_in_python(
         )
     expected = Pipeline([("text", vectorizer), ("svm", LinearSVM(random_state=0))]).fit(X, y)
     check_against(model, path, expected, X, y)
+
+
+@pytest.mark.parametrize("how", [(), ("--stream",)])
+@pytest.mark.parametrize("name", ["texts.tsv", "table.csv"])
+def test_jobs_are_threads_that_hash_texts(
+    tmp_path: Path, name: str, how: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[int] = []
+    compiled = _hashing.hash_terms
+
+    def hash_terms(*texts: Any, **options: Any) -> Any:
+        threads.append(options["n_threads"])
+        return compiled(*texts, **options)
+
+    monkeypatch.setattr(_hashing, "hash_terms", hash_terms)
+    data, model = tmp_path / name, tmp_path / "m.safetensors"
+    between = "\t" if name == "texts.tsv" else ","
+    header = "" if name == "texts.tsv" else "label,text\n"
+    rows = (f"{'ab'[i % 2]}{between}words {i} {'xy'[i % 2] * 3}\n" for i in range(60))
+    data.write_text(header + "".join(rows))
+    options = ("--text-features", "hashing", "--hash-bits", 8, "-q")
+    kind = () if name == "texts.tsv" else ("--column", "text=text")
+    done("train", data, *options, *kind, *how, "--jobs", 2, "-o", model)
+    assert set(threads) == {2}
+    for command in ("predict", "score"):
+        for given, expected in (((), 1), (("--jobs", 3), 3)):
+            threads.clear()
+            done(command, model, data, *given)
+            assert set(threads) == {expected}
 
 
 def test_packed_files_and_standard_input(tmp_path: Path) -> None:

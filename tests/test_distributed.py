@@ -165,6 +165,8 @@ def test_warm_start_hard_margin_calibration_and_generators() -> None:
     assert told[0]["cold"] > 0
     assert told[0]["warm"] == 0
     assert told[0]["hard"] <= 1e-3
+    checks, counted = told[0]["hard_checks"]
+    assert checks == counted > 0
     assert 0.2 < told[0]["temperature"] < 1
     assert told[0]["has_generator"]
     assert told[0]["left"] == []

@@ -24,7 +24,7 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-from polymargin import KernelSVM, LinearSVM
+from polymargin import KernelSVM, LinearSVM, preprocessing
 from polymargin.errors import ModelFileError
 from polymargin.files import load, read_info, save
 from polymargin.files._steps import check_widths
@@ -145,6 +145,29 @@ def test_hashing_then_tfidf(file: Path) -> None:
         ("tfidftransformer", "TfidfTransformer"),
         ("linearsvm", "LinearSVM"),
     )
+
+
+@pytest.mark.parametrize("cls", [HashingVectorizer, preprocessing.HashingVectorizer])
+def test_hashing_is_compiled_when_it_comes_back(cls: Any, file: Path) -> None:
+    steps = [cls(n_features=64, analyzer="char"), LinearSVM(tol=0.1, random_state=0)]
+    model = make_pipeline(*steps).fit(TEXTS, TOPICS)
+    step = assert_round_trip(model, TEXTS, file)[0]
+    assert type(step) is preprocessing.HashingVectorizer
+    assert step.is_compiled
+    theirs = HashingVectorizer(n_features=64, analyzer="char").transform(TEXTS)
+    assert step.transform(TEXTS).data.tobytes() == theirs.data.tobytes()
+
+
+def test_threads_are_not_stored(file: Path) -> None:
+    hashing = preprocessing.HashingVectorizer(n_features=64, n_jobs=2)
+    save(make_pipeline(hashing, LinearSVM(tol=0.1)).fit(TEXTS, TOPICS), file)
+    assert load(file)[0].n_jobs is None
+    words = Columns(("t",), (np.array(TEXTS, dtype=object),), {"t": "text"})
+    encoder = ColumnEncoder(text_features="hashing", hash_bits=6, n_jobs=2)
+    save(make_pipeline(encoder, LinearSVM(tol=0.1)).fit(words, TOPICS), file)
+    loaded = load(file)[0]
+    assert loaded.n_jobs is None
+    assert (loaded.transform(words) != encoder.transform(words)).nnz == 0
 
 
 def test_columns(file: Path) -> None:

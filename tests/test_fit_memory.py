@@ -43,3 +43,16 @@ def test_rows_are_not_copied_nor_masked(dtype: Any, layout: str, seed: int) -> N
     clone(estimator).fit(X[:10], y[:10])  # what is imported late
     # A byte for each value would be N * D; labels and the like are a few numbers a row.
     assert peak_of_fit(estimator, X, y) < N * D / 4
+
+
+def test_an_array_of_zeros_is_turned_into_rows_without_them(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    y = random.integers(3, size=N)
+    X = random.normal(size=(N, D)) * (random.random((N, D)) < 0.1)
+    X[np.arange(N), y] += 1
+    estimator = LinearSVM(tol=1e-6, solver="block-descent", random_state=0)
+    clone(estimator).fit(X[:10], y[:10])
+    assert peak_of_fit(estimator, X, y) < X.nbytes / 2
+    as_array, as_rows = estimator, clone(estimator).fit(sparse.csr_array(X), y)
+    np.testing.assert_array_equal(as_array.coef_, as_rows.coef_)
+    assert as_array.n_iter_ == as_rows.n_iter_

@@ -24,6 +24,7 @@ def search(*machines: str, extend: bool, **options: Any) -> GridSearch:
     """On a range that ends long before the best C of LLW."""
     X, y = small_set("wine")
     given: dict[str, Any] = {"log2_C": (-10, -6, 2), "refinements": 0, "cv": folds_of(y)}
+    given["race"] = None
     return nested_grid_search(
         LinearSVM(random_state=0), X, y, machines=machines, extend=extend, **given | options
     )
@@ -71,7 +72,7 @@ def test_the_grid_grows_until_the_best_point_is_inside() -> None:
 
 def test_both_axes_grow_and_the_result_is_that_of_the_large_grid() -> None:
     X, y = small_set("digits")
-    options: dict[str, Any] = {"refinements": 0, "cv": folds_of(y), "refit": False}
+    options: dict[str, Any] = {"refinements": 0, "cv": folds_of(y), "refit": False, "race": None}
     model = KernelSVM(random_state=0, tol=1e-6)
     grown = nested_grid_search(
         model, X, y, log2_C=(-8, -6, 2), log2_gamma=(-10, -8, 2), extend=True, **options
@@ -105,7 +106,7 @@ def test_fits_beyond_the_border_start_from_those_at_it(monkeypatch: pytest.Monke
     monkeypatch.setattr(_fits, "fit_on_gram", watching)
     nested_grid_search(
         KernelSVM(random_state=0), X, y, log2_C=(-8, -6, 2), log2_gamma=None, refinements=0, cv=3,
-        extend=True, refit=False,
+        extend=True, refit=False, race=None,
     )  # fmt: skip
     assert len(starts) > 6
     assert [warm for _, warm in starts[:6]] == [False, True] * 3
@@ -198,10 +199,10 @@ def test_a_growing_chain_names_the_border_as_its_start() -> None:
     axis = make_axis("log2_C", (0, 1, 1), 0)
     grid = Grid(("ww",), axis, None, 1, extend=True)
     planned = grid.plan(0)
-    assert planned[0].chain == Chain("ww", None, 0, (1.0, 2.0), None, True)
+    assert planned[0].chain == Chain("ww", None, 0, (1.0, 2.0), None, (1.0, 2.0))
     grid.add(0, planned, [[Score(0.5, True), Score(0.6, True)]])
     (grown,) = grid.grow(0)
-    assert grown.chain == Chain("ww", None, 0, (4.0,), 2.0, True)
+    assert grown.chain == Chain("ww", None, 0, (4.0,), 2.0, (4.0, 4.0))
     grid.add(0, [grown], [[Score(0.55, True)]])
     assert grid.grow(0) == []
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from polymargin import KernelSVM, LinearSVM
+from polymargin import Blocks, KernelSVM, LinearSVM
 from polymargin.fit._state import DualState
 
 EXACT: dict[str, Any] = {"tol": 1e-7, "max_iter": 10**6, "random_state": 0}
@@ -74,11 +74,12 @@ def test_states_of_examples_set_aside_are_whole() -> None:
     random = np.random.default_rng(0)
     y = random.integers(4, size=1500)
     X = random.normal(size=(1500, 2)) + 2.5 * np.c_[y % 2, y // 2]
-    model = KernelSVM(C=1.0, gamma=0.5, **EXACT)
+    blocks = Blocks(pairs=False)
+    model = KernelSVM(C=1.0, gamma=0.5, solver=blocks, **EXACT)
     recorder = recording(model)
     model.fit(X, y)
     assert np.any(model.history_["active"] < 1500)
-    kernel = KernelSVM(C=1.0, gamma=0.5, kernel="rbf", warm_start=True, max_iter=1, tol=1e-7)
+    kernel = clone(model).set_params(warm_start=True, max_iter=1)
     for state, check in zip(recorder.states, model.history_, strict=True):
         if check["active"] == 1500:
             continue

@@ -65,8 +65,9 @@ def test_same_winner_and_scores_as_grid_search_cv(name: str) -> None:
     grid = {"C": [2.0**e for e in (-4, -2, 0, 2)], "gamma": [2.0**e for e in (-9, -6, -3, 0)]}
     theirs = GridSearchCV(estimator, grid, cv=folds).fit(X, y)
     ours = nested_grid_search(
-        estimator, X, y, log2_C=(-4, 2, 2), log2_gamma=(-9, 0, 3), refinements=0, cv=folds
-    )
+        estimator, X, y, log2_C=(-4, 2, 2), log2_gamma=(-9, 0, 3), refinements=0, cv=folds,
+        race=None,
+    )  # fmt: skip
     results = theirs.cv_results_
     means = {
         (params["C"], params["gamma"]): mean
@@ -87,7 +88,9 @@ def test_linear_has_the_winner_and_scores_of_grid_search_cv() -> None:
     estimator = LinearSVM(**EXACT)
     grid = {"C": [2.0**e for e in range(-12, 1)]}
     theirs = GridSearchCV(estimator, grid, cv=folds).fit(X, y).cv_results_["mean_test_score"]
-    ours = nested_grid_search(estimator, X, y, log2_C=(-12, 0, 1), refinements=0, cv=folds)
+    ours = nested_grid_search(
+        estimator, X, y, log2_C=(-12, 0, 1), refinements=0, cv=folds, race=None
+    )
     np.testing.assert_allclose([point.mean_score for point in ours.points], theirs, atol=1e-12)
     assert ours.best_params == {"machine": "ww", "C": grid["C"][int(np.argmax(theirs))]}
 
@@ -119,7 +122,7 @@ def test_shared_kernels_score_like_direct_fits(
     gammas: dict[str, Any] = (
         {"log2_gamma": (-4, 0, 2)} if model.kernel not in ("linear", twice_linear) else {}
     )
-    search = nested_grid_search(model, X, y, log2_C=(-4, 2, 3), cv=folds, **gammas)
+    search = nested_grid_search(model, X, y, log2_C=(-4, 2, 3), cv=folds, race=None, **gammas)
     assert_direct(search, model, X, y, folds)
 
 
@@ -127,7 +130,7 @@ def test_precomputed_matrix_is_searched_over_C(blobs: tuple[Any, Any]) -> None:
     X, y = blobs
     K, folds = X @ X.T, folds_of(y)
     model = KernelSVM(kernel="precomputed", **EXACT)
-    search = nested_grid_search(model, K, y, log2_C=(-4, 2, 3), cv=folds, matrix_size=0)
+    search = nested_grid_search(model, K, y, log2_C=(-4, 2, 3), cv=folds, matrix_size=0, race=None)
     assert_direct(search, model, K, y, folds)
     assert search.log2_gamma is None
     assert search.best_estimator_ is not None
@@ -143,8 +146,9 @@ def test_every_machine_scores_like_direct_fits(
     model = make(**EXACT)
     gammas: dict[str, Any] = {"log2_gamma": (-3, 0, 3)} if make is KernelSVM else {}
     search = nested_grid_search(
-        model, X, y, machines=MACHINES, log2_C=(-4, 2, 3), cv=folds, refit=False, **gammas
-    )
+        model, X, y, machines=MACHINES, log2_C=(-4, 2, 3), cv=folds, refit=False, race=None,
+        **gammas,
+    )  # fmt: skip
     assert search.machines == tuple(MACHINES)
     assert {point.machine for point in search.points} == set(MACHINES)
     assert_direct(search, model, X, y, folds)
@@ -160,6 +164,7 @@ def test_weights_count_in_fits_and_scores(blobs: tuple[Any, Any]) -> None:
         "log2_gamma": None,
         "cv": folds,
         "refit": False,
+        "race": None,
     }
     search = nested_grid_search(model, X, y, sample_weight=weight, **options)
     for point in search.points:
@@ -195,6 +200,7 @@ def test_rows_are_fitted_where_the_matrix_does_not_fit(
         "log2_gamma": (-3, 0, 3),
         "cv": 3,
         "refit": False,
+        "race": None,
     }
     needed = 3 * len(y) ** 2 * 8 / 2**20  # the distances, the values of one gamma, a fold
     shared = nested_grid_search(KernelSVM(**EXACT), X, y, matrix_size=needed, **options)
@@ -237,20 +243,41 @@ def test_fits_along_C_start_from_the_fit_before(
         fit(model, *args)
 
     monkeypatch.setattr(_fits, "fit_on_gram", watching)
-    options: dict[str, Any] = {"log2_gamma": (-4, 0, 2), "cv": 3, "refit": False, "refinements": 0}
+    options: dict[str, Any] = {
+        "log2_gamma": (-4, 0, 2),
+        "cv": 3,
+        "refit": False,
+        "refinements": 0,
+        "race": None,
+    }
     nested_grid_search(KernelSVM(random_state=0), X, y, log2_C=(-2, 2, 2), **options)
     assert started == [False, True, True] * 9
 
 
 def test_matrices_are_given_up_after_their_last_use(blobs: tuple[Any, Any]) -> None:
     X, _ = blobs
-    grams = SharedGrams(Pairs.of(KernelSVM(), X, 1), [0.5, 1.0, 0.5])
+    grams = SharedGrams(Pairs.of(KernelSVM(), X, 1))
+    grams.announce([0.5, 1.0, 0.5])
     with grams.use(0.5) as first:
         assert set(grams._made) == {0.5}
     with grams.use(0.5) as second, grams.use(1.0) as other:
         assert second is first
         assert other is not first
     assert grams._made == {}
+
+
+def test_matrices_wait_for_later_uses_where_there_is_room(blobs: tuple[Any, Any]) -> None:
+    X, _ = blobs
+    grams = SharedGrams(Pairs.of(KernelSVM(), X, 1), n_kept=1)
+    grams.announce([0.5, 1.0])
+    with grams.use(0.5):
+        pass
+    with grams.use(1.0) as last:
+        assert set(grams._made) == {0.5, 1.0}
+    assert set(grams._made) == {1.0}
+    grams.announce([1.0])
+    with grams.use(1.0) as again:
+        assert again is last
 
 
 def test_threads_change_nothing() -> None:
@@ -293,6 +320,7 @@ def test_refinements_halve_the_step_around_the_best_point() -> None:
         log2_gamma=(low, high, step),
         refinements=2,
         cv=3,
+        race=None,
     )
     places = {level: {place(p) for p in search.points if p.level == level} for level in range(3)}
     coarse = (-8.0, -5.0, -2.0, 1.0)
@@ -317,8 +345,9 @@ def test_refinements_halve_the_step_around_the_best_point() -> None:
 def test_each_machine_is_refined_around_its_own_best_point() -> None:
     X, y = small_set("digits")
     search = nested_grid_search(
-        LinearSVM(random_state=0), X, y, machines=["ww", "mmr"], log2_C=(-12, 0, 4), cv=3
-    )
+        LinearSVM(random_state=0), X, y, machines=["ww", "mmr"], log2_C=(-12, 0, 4), cv=3,
+        race=None,
+    )  # fmt: skip
     for machine in ("ww", "mmr"):
         points = [p for p in search.points if p.machine == machine]
         best = min((p for p in points if p.level == 0), key=lambda p: (-p.mean_score, p.C))

@@ -64,13 +64,13 @@ def test_steady_fall_of_the_violation(data: Data) -> None:
 
 
 def test_kernels_tell_the_passes_too(data: Data) -> None:
-    text = advice(KernelSVM(max_iter=6, tol=1e-4, solver="blocks"), *data)
+    text = advice(KernelSVM("cs", max_iter=6, tol=1e-6, solver="blocks"), *data)
     assert passes_in(text) > 6
 
 
 @pytest.mark.parametrize("solver", ["blocks", "smo"])
 def test_kernel_solver_without_second_order(solver: str, data: Data) -> None:
-    text = advice(KernelSVM(C=1e4, gamma=0.1, max_iter=10, solver=solver), *data)
+    text = advice(KernelSVM("llw", C=1e4, gamma=0.1, max_iter=10, solver=solver), *data)
     assert text == (
         f"solver='auto' would go on with second-order steps; solver={solver!r} has none."
     )
@@ -96,13 +96,13 @@ def test_stopping_without_second_order(data: Data) -> None:
 
 
 def test_cache_too_small_for_second_order(data: Data) -> None:
-    hard = KernelSVM(C=1e4, gamma=0.1, max_iter=100, cache_size=1.0)
+    hard = KernelSVM("cs", C=1e6, gamma=0.1, max_iter=100, cache_size=1.0)
     assert advice(hard, *data).startswith("Raise cache_size to 5: second-order steps")
     assert hard.set_params(cache_size=5).fit(*data).converged_
 
 
 def test_too_many_free_variables(data: Data) -> None:
-    hard = KernelSVM(C=1e4, gamma=0.1, max_iter=100, solver=SecondOrder(max_free=10))
+    hard = KernelSVM("llw", C=1e4, gamma=0.1, max_iter=100, solver=SecondOrder(max_free=10))
     text = advice(hard, *data)
     n_free = int(text.partition("max_free=")[2].partition(")")[0])
     assert text == (

@@ -348,7 +348,14 @@ def test_descent_that_crawls_hands_over_once_it_has_had_its_chance() -> None:
 
 def test_descent_that_has_too_few_passes_left_hands_over() -> None:
     handover = Handover(pass_cost=1.0, finish_cost=1e9, tol=1e-3, max_iter=100)
-    assert [handover(check(epoch, 0.99**epoch)) for epoch in (10, 20, 40)] == [False, True, True]
+    asked = [handover(check(epoch, 0.99**epoch)) for epoch in (10, 20, 30, 40)]
+    assert asked == [False, False, False, True]  # still so after twenty passes
+
+
+def test_a_swing_of_the_primal_is_no_reason_to_hand_over() -> None:
+    handover = Handover(pass_cost=1.0, finish_cost=1e9, tol=1e-3, max_iter=100)
+    gaps = {10: 0.5, 20: 0.3, 25: 0.96, 30: 0.01, 40: 2e-3, 50: 5e-4}
+    assert not any(handover(check(epoch, gap)) for epoch, gap in gaps.items())
 
 
 def test_a_stop_by_the_monitor_ends_the_steps(hard: tuple[Any, Any]) -> None:

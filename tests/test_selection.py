@@ -120,3 +120,15 @@ def test_rounding_is_no_gain(part: float, left: int) -> None:
     for _ in range(10):
         found = rest.without(gains)
     assert len(found) == left
+
+
+def test_few_examples_are_taken_by_their_gain_where_asked() -> None:
+    selection = Selection(4, 4, takes_all=False)
+    np.testing.assert_array_equal(selection.next(np.array([0.0, 1e-9, 0.0, 2.0])), [1, 3])
+
+
+def test_sets_can_grow() -> None:
+    selection, gains = Selection(9, 2), np.arange(9.0)
+    assert len(selection.next(gains)) == 2
+    selection.size = 5
+    assert len(selection.next(gains)) == 5

@@ -50,6 +50,28 @@ def test_rows_of_weight_zero_are_passed_over(svm: SVM, blobs: tuple[Any, Any]) -
     assert_same(some.coef_, rest.coef_)
 
 
+@pytest.mark.parametrize("dtype", [object, str])
+def test_labels_may_be_strings(svm: SVM, blobs: tuple[Any, Any], dtype: Any) -> None:
+    X, y = blobs
+    names = np.array(["ash", "elm", "oak"], dtype=dtype)
+    weights = (np.arange(len(y)) % 3).astype(float)
+    expected = svm(random_state=0).partial_fit(X, y, [0, 1, 2], weights)
+    found = svm(random_state=0).partial_fit(X, names[y], ["ash", "elm", "oak"], weights)
+    assert_same(found.coef_, expected.coef_)
+    assert found.predict(X).tolist() == names[expected.predict(X)].tolist()
+    with pytest.raises(ValueError, match=r"labels that are not in classes: \['fir'\]"):
+        found.partial_fit(X[:3], np.array(["ash", "fir", "oak"], dtype=dtype))
+
+
+@pytest.mark.parametrize("label", [1, None, np.nan, ["ash"], {}])
+def test_labels_of_several_types_are_refused(svm: SVM, blobs: tuple[Any, Any], label: Any) -> None:
+    y = np.empty(2, dtype=object)
+    y[:] = ["ash", label]
+    stream = svm().partial_fit(blobs[0][:2], ["ash", "elm"], ["ash", "elm"])
+    with pytest.raises((ValueError, TypeError)):
+        stream.partial_fit(blobs[0][:2], y)
+
+
 def test_stream_after_fit_starts_anew(svm: SVM, model: LinearSVM, blobs: tuple[Any, Any]) -> None:
     fresh = svm(C=0.1, random_state=0).partial_fit(*blobs, classes=[0, 1, 2])
     assert_same(model.partial_fit(*blobs).coef_, fresh.coef_)

@@ -7,6 +7,7 @@
 #include "polymargin/linear/block_descent.hpp"
 #include "polymargin/linear/class_descent.hpp"
 #include "polymargin/linear/searching_descent.hpp"
+#include "polymargin/linear/single_first.hpp"
 #include "polymargin/linear/stream.hpp"
 #include "polymargin/linear/train.hpp"
 #include "polymargin/linear/weights/sparse.hpp"
@@ -27,6 +28,11 @@ LinearOutcome train(const LinearProblem<Rows>& problem, const LinearOptions& opt
         }
         if (pays && !duals.flat() && !problem.machine.zero_sum) {
             return SearchingDescent<Rows, Store>(problem, options, duals, weights, observer).run();
+        }
+    }
+    if constexpr (Rows::is_sparse && std::is_same_v<Store, DenseWeights<double>>) {
+        if (duals.nonzeros() == 0 && SingleFirst<Rows>::pays(problem, options)) {
+            return train_single_first(problem, options, duals, weights, observer);
         }
     }
     return BlockDescent<Rows, Store>(problem, options, duals, weights, observer).run();
@@ -51,6 +57,24 @@ template <class Rows, WeightStore Store, class T>
 void check_stream(const LinearProblem<Rows>& problem, const Store& weights, const Duals<T>& kept,
                   PassingCertificate<typename Store::InDouble>& certificate) {
     certificate.add(problem, kept, weights);
+}
+
+template <class Rows, WeightStore Store>
+void score_own_classes(const LinearProblem<Rows>& problem, const Store& weights,
+                       std::span<double> own_scores) {
+    find_own_scores(problem, weights, own_scores);
+}
+
+template <class Rows, WeightStore Store, class T>
+double rebuild_own_classes(const LinearProblem<Rows>& problem, const Duals<T>& duals,
+                           Store& weights) {
+    return weights.rebuild(problem, duals, 1);
+}
+
+template <class Rows, WeightStore Store, class T>
+CertificateSums check_own_classes(const LinearProblem<Rows>& problem, const Store& weights,
+                                  const Duals<T>& duals, std::span<const double> own_scores) {
+    return sum_examples(problem, duals, weights, 0, problem.size(), KnownOwnScores(own_scores));
 }
 
 template <class Rows, class T>
@@ -102,6 +126,15 @@ void predict_scores(const Rows& rows, const T* coef, std::size_t k, std::ptrdiff
     template std::pair<double, double> descend(                                                \
         LocalDescent<Rows, DenseWeights<Rows::value_type>>&, std::size_t, std::size_t, double, \
         const Observer&);                                                                      \
+    template void score_own_classes(const LinearProblem<Rows>&,                                \
+                                    const DenseWeights<Rows::value_type>&, std::span<double>); \
+    template double rebuild_own_classes(const LinearProblem<Rows>&,                            \
+                                        const Duals<Rows::value_type>&,                        \
+                                        DenseWeights<Rows::value_type>&);                      \
+    template CertificateSums check_own_classes(const LinearProblem<Rows>&,                     \
+                                               const DenseWeights<Rows::value_type>&,          \
+                                               const Duals<Rows::value_type>&,                 \
+                                               std::span<const double>);                       \
     template void predict_scores(const Rows&, const Rows::value_type*, std::size_t,            \
                                  std::ptrdiff_t, std::ptrdiff_t, const Rows::value_type*,      \
                                  Rows::value_type*, int);                                      \

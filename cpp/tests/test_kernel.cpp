@@ -176,6 +176,18 @@ std::vector<std::int64_t> first_numbers(std::size_t n) {
     return numbers;
 }
 
+// Calls body(machine, by_pairs): whole examples, and pairs of variables where that is defined.
+template <class Body>
+void for_each_way(Body&& body) {
+    for (const Machine& machine : registered_machines) {
+        for (const bool by_pairs : {false, true}) {
+            if (by_pairs && !PairSteps<double>::defined_for(machine)) continue;
+            context() = std::string(machine.name) + (by_pairs ? ", by pairs" : "");
+            body(machine, by_pairs);
+        }
+    }
+}
+
 // A round: the scores are up to date after it. Returns the changes.
 AlphaChanges<double> improve(WorkingSetSolver<double>& solver, DeviceScores& scores,
                              std::span<const std::int64_t> examples, double fraction, int passes) {
@@ -192,11 +204,10 @@ TEST(kernel, working_sets_solve_the_linear_problem) {
     const Data data(shape);
     const Sparse rows = data.rows<Sparse>();
     const std::vector<double> diagonal = squared_norms(rows);
-    for (const Machine& machine : registered_machines) {
-        context() = machine.name;
+    for_each_way([&](const Machine& machine, bool by_pairs) {
         const double best = fit(data.problem(rows, machine), tight()).outcome.certificate.dual;
         const KernelProblem<double> problem{data.labels, data.upper, diagonal, shape.k, machine};
-        WorkingSetSolver<double> solver(problem, Duals<double>(shape.n, shape.k), {}, 0);
+        WorkingSetSolver<double> solver(problem, Duals<double>(shape.n, shape.k), {}, by_pairs, 0);
         DeviceScores scores(products_of(rows, 1), shape.k);
         Certificate certificate{};
         std::vector<double> gaps(shape.n), violations(shape.n);
@@ -211,7 +222,7 @@ TEST(kernel, working_sets_solve_the_linear_problem) {
         CHECK(*std::max_element(violations.begin(), violations.end()) == certificate.violation);
         CHECK_CLOSE(std::accumulate(gaps.begin(), gaps.end(), 0.0),
                     certificate.primal - certificate.dual, 1e-9);
-    }
+    });
 }
 
 // Some examples move alone, then all scores are brought up to date.
@@ -220,10 +231,9 @@ TEST(kernel, parts_move_the_whole) {
     const Data data(shape);
     const Sparse rows = data.rows<Sparse>();
     const std::vector<double> diagonal = squared_norms(rows);
-    for (const Machine& machine : registered_machines) {
-        context() = machine.name;
+    for_each_way([&](const Machine& machine, bool by_pairs) {
         const KernelProblem<double> problem{data.labels, data.upper, diagonal, shape.k, machine};
-        WorkingSetSolver<double> whole(problem, Duals<double>(shape.n, shape.k), {}, 0);
+        WorkingSetSolver<double> whole(problem, Duals<double>(shape.n, shape.k), {}, by_pairs, 0);
         DeviceScores scores(products_of(rows, 1), shape.k);
         std::vector<double> gaps(shape.n), violations(shape.n);
         const auto dual_objective = [&] {
@@ -259,7 +269,7 @@ TEST(kernel, parts_move_the_whole) {
                 CHECK_CLOSE(scores.at(active[e], c), part_scores.at(e, c), 1e-12);
             }
         }
-    }
+    });
 }
 
 // Changes list those examples alone that moved, and the dual variables say the same.
@@ -269,10 +279,9 @@ TEST(kernel, changes_are_those_of_the_dual_variables) {
     const Sparse rows = data.rows<Sparse>();
     const std::vector<double> diagonal = squared_norms(rows);
     const std::vector<std::int64_t> all = first_numbers(shape.n), set{2, 3, 11, 25, 30};
-    for (const Machine& machine : registered_machines) {
-        context() = machine.name;
+    for_each_way([&](const Machine& machine, bool by_pairs) {
         const KernelProblem<double> problem{data.labels, data.upper, diagonal, shape.k, machine};
-        WorkingSetSolver<double> solver(problem, Duals<double>(shape.n, shape.k), {}, 0);
+        WorkingSetSolver<double> solver(problem, Duals<double>(shape.n, shape.k), {}, by_pairs, 0);
         CHECK(solver.changes_from_zero(all).size() == 0);
         DeviceScores scores(products_of(rows, 1), shape.k);
         const AlphaChanges<double> changes = improve(solver, scores, set, 0.01, 50);
@@ -294,7 +303,7 @@ TEST(kernel, changes_are_those_of_the_dual_variables) {
         improve(solver, scores, set, 0, 1000);
         const AlphaChanges<double> rest = improve(solver, scores, set, 0, 1);
         for (const double value : rest.values) CHECK(std::abs(value) < 1e-6);
-    }
+    });
 }
 
 }  // namespace

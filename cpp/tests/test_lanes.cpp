@@ -1,4 +1,5 @@
 // Classes dealt to several holders: each knows its own, together they certify the whole.
+#include "polymargin/linear/dealt_certificate.hpp"
 #include "polymargin/parallel.hpp"
 #include "synthetic.hpp"
 
@@ -87,6 +88,66 @@ TEST(lanes, holders_of_classes_certify_together) {
                     }
                 });
             }
+        }
+    }
+}
+
+// Those a holder has: all of the examples of its classes, and its columns of all others.
+template <class T>
+Duals<T> held_duals(const Duals<T>& duals, std::span<const std::int32_t> labels,
+                    const Lanes& lanes) {
+    Duals<T> held(duals.size(), duals.classes());
+    std::vector<DualEntry<T>> entries;
+    for (std::size_t i = 0; i < duals.size(); ++i) {
+        entries.clear();
+        const bool is_own = lanes.lane_of(labels[i]) >= 0;
+        duals.for_each(i, [&](std::int32_t c, T value) {
+            if (is_own || lanes.lane_of(c) >= 0) entries.push_back({c, value});
+        });
+        held.assign(i, entries);
+    }
+    return held;
+}
+
+TEST(lanes, holders_of_classes_need_no_more_than_the_own_scores) {
+    constexpr std::int32_t holders = 3;
+    for (const int k : {5, 40}) {
+        const Shape shape{.n = 300, .d = 8, .k = k};
+        const Data data(shape);
+        LinearOptions options = tight();
+        options.goal.max_iter = 2;
+        for (const Machine& machine : registered_machines) {
+            if (machine.simplex() || machine.zero_sum) continue;
+            for_both_kinds(data, [&]<class Rows>(const Rows& rows) {
+                using T = typename Rows::value_type;
+                context() = describe(machine, shape, Rows::is_sparse);
+                const auto problem = data.problem(rows, machine);
+                const auto result = fit(problem, options);
+                std::vector<double> own_scores(shape.n);
+                std::vector<DenseWeights<T>> weights;
+                std::vector<Duals<T>> duals;
+                double norm_U = 0, norm_W = 0;
+                for (std::int32_t h = 0; h < holders; ++h) {
+                    std::vector<std::int32_t> mine;
+                    for (std::int32_t c = h; c < k; c += holders) mine.push_back(c);
+                    const Lanes lanes(k, mine);
+                    duals.push_back(held_duals(result.duals, problem.labels, lanes));
+                    weights.emplace_back(shape.d, lanes, shape.bias);
+                    norm_W += weights[h].rebuild(problem, duals[h], 1);
+                    norm_U += weights[h].squared_norm(false);
+                    find_own_scores(problem, weights[h], std::span<double>(own_scores));
+                }
+                CertificateSums sums;
+                for (std::int32_t h = 0; h < holders; ++h) {
+                    sums.add(sum_examples(problem, duals[h], weights[h], 0, problem.size(),
+                                          KnownOwnScores(own_scores)));
+                }
+                const Certificate now = sums.certificate(norm_U, norm_W);
+                const Certificate& whole = result.outcome.certificate;
+                CHECK_CLOSE(now.primal, whole.primal, 1e-10);
+                CHECK_CLOSE(now.dual, whole.dual, 1e-10);
+                CHECK_CLOSE(now.violation, whole.violation, 1e-10);
+            });
         }
     }
 }

@@ -1,6 +1,8 @@
 // Descent by two holders of examples, whose changes are added up after every part of a sweep.
 #include "polymargin/linear/local_descent.hpp"
 
+#include <tuple>
+
 #include "synthetic.hpp"
 
 namespace polymargin::testing {
@@ -96,6 +98,84 @@ TEST(local_descent, of_one_holder_visits_all_its_examples) {
     }
     only.local.end();
     CHECK(visits == double(data.shape.n));
+}
+
+TEST(local_descent, variables_at_rest_for_three_sweeps_are_left_out) {
+    IdleVariables idle(1);
+    Duals<double> duals(1, 40);
+    idle.begin(true);
+    for (std::uint32_t sweep = 0; sweep < IdleVariables::patience; ++sweep) {
+        CHECK(!idle.leaves_out(0) && !idle.leaves_out_unlisted(0));
+        idle.note(0, false, duals);
+    }
+    CHECK(idle.leaves_out(0) && idle.leaves_out_unlisted(0));
+    idle.take_back();
+    CHECK(!idle.leaves_out(0) && !idle.leaves_out_unlisted(0));
+    duals.assign(0, std::vector<DualEntry<double>>{{3, 0.5}});
+    for (int sweep = 0; sweep < 3; ++sweep) idle.note(0, true, duals);
+    CHECK(!idle.leaves_out(0) && !idle.leaves_out_unlisted(0));  // the set has changed once
+    idle.note(0, true, duals);
+    CHECK(!idle.leaves_out(0) && idle.leaves_out_unlisted(0));
+    duals.assign(0, std::vector<DualEntry<double>>{{4, 0.5}});
+    idle.note(0, true, duals);
+    CHECK(!idle.leaves_out_unlisted(0));
+    idle.begin(false);  // sweeps over some examples do not count
+    for (int sweep = 0; sweep < 5; ++sweep) idle.note(0, false, duals);
+    CHECK(!idle.leaves_out(0));
+}
+
+TEST(local_descent, sweeps_over_no_example_do_no_harm) {
+    for (const int k : {5, 40}) {
+        const Data data(Shape{.k = k});
+        Holder<Dense> only(data, registered_machines[0], 1);
+        const auto sweep = [&] {
+            only.local.begin(true);
+            const auto met = descend(only.local, 0, 1, 0, Observer{});
+            only.local.end();
+            return met;
+        };
+        for (int before = 0; before < 3; ++before) sweep();
+        for (std::size_t i = 0; i < data.shape.n; ++i) only.local.idle().marks()[i] = 3;
+        CHECK(sweep().second == 0 && sweep().second == 0);
+        only.local.idle().take_back();
+        double gap = sweep().first;
+        CHECK(gap > 0);
+        for (int after = 0; after < 500; ++after) {
+            only.local.idle().take_back();
+            gap = sweep().first;
+        }
+        CHECK(gap < 1e-3);
+    }
+}
+
+TEST(local_descent, leaves_out_examples_at_rest_until_they_are_taken_back) {
+    for (const int k : {5, 40}) {
+        const Data data(Shape{.k = k});
+        for (const Machine& machine : registered_machines) {
+            context() = describe(machine, data.shape, false);
+            Holder<Dense> only(data, machine, 1);
+            const double n = double(data.shape.n);
+            double fewest = n, visits = n, gap = 0;
+            for (int sweep = 0; sweep < 3000; ++sweep) {
+                if (sweep % 30 == 29) only.local.idle().take_back();
+                only.local.begin(true);
+                std::tie(gap, visits) = descend(only.local, 0, 1, 0, Observer{});
+                only.local.end();
+                fewest = std::min(fewest, visits);
+                if (sweep % 30 == 29) {
+                    CHECK(visits == n);
+                    PassingCertificate<DenseWeights<double>> sums(only.rows.features(), k,
+                                                                  only.problem.bias);
+                    if (machine.zero_sum) only.weights.centre();
+                    check_stream(only.problem, only.weights, only.duals, sums);
+                    gap = sums.at(only.weights).gap();
+                    if (gap <= 1e-3) break;
+                }
+            }
+            CHECK(gap <= 1e-3);
+            CHECK(fewest < n);
+        }
+    }
 }
 
 }  // namespace

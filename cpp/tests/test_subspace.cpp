@@ -287,6 +287,43 @@ TEST(subspace, sums_that_leave_their_bounds) {
     CHECK(!free.examples()[0].tied);
 }
 
+// The nearest point of a box or of a simplex: the clipped values less one number, which is zero
+// where the sum is below its bound.
+TEST(subspace, the_nearest_change_inside_the_bounds) {
+    const Data data(Shape{.n = 60, .k = 6});
+    const Sparse rows = data.rows<Sparse>();
+    for (const Machine& machine : registered_machines) {
+        context() = machine.name;
+        const auto problem = data.problem(rows, machine);
+        auto some = some_free(problem, 4);
+        FreeVariables<Sparse>& free = some.variables;
+        for (std::size_t v = 0; v < free.size(); ++v) free.total[v] = 3 * some.direction[v];
+        const auto reached = free.total;
+        free.clip();
+        for (const FreeExample& example : free.examples()) {
+            const double C = problem.upper[example.i];
+            double sum = 0, lowered = 0;
+            for (const std::uint32_t v : example.variables()) {
+                const double value = free.beta[v] + free.total[v];
+                sum += value;
+                CHECK(value >= -1e-12);
+                if (machine.simplex() && value > 1e-9) {
+                    lowered = std::min(free.beta[v] + reached[v], C) - value;
+                }
+            }
+            if (machine.simplex()) CHECK(sum <= C * (1 + 1e-12));
+            CHECK(lowered >= -1e-12);
+            if (sum < C * (1 - 1e-9)) CHECK(std::abs(lowered) <= 1e-12);
+            for (const std::uint32_t v : example.variables()) {
+                const double upper = machine.upper(free.classes[v] == example.y, C);
+                const double inside = std::clamp(free.beta[v] + reached[v], 0.0, upper);
+                const double nearest = std::max(0.0, inside - lowered);
+                CHECK(std::abs(free.beta[v] + free.total[v] - nearest) <= 1e-12 * C);
+            }
+        }
+    }
+}
+
 // Random labels of short rows with a bias: without care, clipping makes the steps useless.
 TEST(subspace, many_contradictions) {
     const Shape shape{

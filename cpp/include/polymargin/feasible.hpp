@@ -74,9 +74,9 @@ void for_each_alpha(const Machine& machine, const Duals<T>& duals, std::size_t i
     if (machine.relative && total > 0 && own >= 0) body(own, total);
 }
 
-// Copies dual variables, clipped to the bounds of a problem.
-template <class Problem, class T>
-void clip_into(const Duals<T>& from, const Problem& problem, Duals<T>& to) {
+// Copies dual variables, perhaps of another precision, clipped to the bounds of a problem.
+template <class Problem, class From, class T>
+void clip_into(const Duals<From>& from, const Problem& problem, Duals<T>& to) {
     std::vector<DualEntry<T>> entries;
     for (std::size_t i = 0; i < from.size(); ++i) {
         entries.clear();

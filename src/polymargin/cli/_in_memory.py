@@ -29,7 +29,7 @@ def train_in_memory(
     """Read a file and fit a machine to it, from where a checkpoint left off if there is one."""
     table = read_to_train(path, reading)
     digest = data_hash(table.X, table.y)
-    steps, X = fit_features(features, table, path)
+    steps, X = fit_features(features, table, path, reading.jobs)
     if not quiet:
         announce(table, X, reading.kinds, features, isinstance(svm, KernelSVM))
     spent = 0.0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from polymargin.cli._data import check_missing, concerning
 from polymargin.cli._model_kind import opening_model
-from polymargin.cli._recipe import SVM, take_apart, transform
+from polymargin.cli._recipe import SVM, take_apart, transform, use_jobs
 from polymargin.cli._training_format import TrainingFormat, format_of_model
 from polymargin.errors import ModelFileError
 from polymargin.files import ModelInfo, load_with_info
@@ -69,5 +69,6 @@ def open_model(
     steps, svm = take_apart(model)
     if jobs is not None:
         svm.set_params(n_jobs=jobs)
+        use_jobs(steps, jobs)
     files = format_of_model(svm, info, steps, file_format, encoding)
     return OpenModel(info, model, steps, svm, files)

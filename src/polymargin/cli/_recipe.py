@@ -18,7 +18,7 @@ from polymargin.cli._option_sets import Features, KernelOptions
 from polymargin.cli._parsing import parse_gamma, parse_ngrams
 from polymargin.errors import DataError
 from polymargin.estimators import KernelSVM, LinearSVM
-from polymargin.preprocessing import ColumnEncoder, Scaler
+from polymargin.preprocessing import ColumnEncoder, HashingVectorizer, Scaler
 from polymargin.readers import Columns, Table
 from polymargin.solvers import choose
 
@@ -75,9 +75,9 @@ def _encoder(features: Features) -> ColumnEncoder:
 
 def _vectorizer(features: Features) -> Any:
     """Of texts."""
-    from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
+    from sklearn.feature_extraction.text import TfidfVectorizer
 
-    shared = {
+    shared: dict[str, Any] = {
         "analyzer": features.analyzer,
         "ngram_range": parse_ngrams(features.ngrams),
         "dtype": np.dtype(features.precision).type,
@@ -87,8 +87,15 @@ def _vectorizer(features: Features) -> Any:
     return TfidfVectorizer(sublinear_tf=True, **shared)
 
 
+def use_jobs(steps: "list[tuple[str, Any]]", jobs: int) -> None:
+    """Let transformers that can work on several threads do so."""
+    for _, step in steps:
+        if isinstance(step, HashingVectorizer | ColumnEncoder):
+            step.set_params(n_jobs=jobs)
+
+
 def fit_features(
-    features: Features, table: Table, path: Path
+    features: Features, table: Table, path: Path, jobs: int
 ) -> "tuple[list[tuple[str, Any]], Any]":
     """The fitted transformers, and the rows they make of a file."""
     if features.missing == "error":
@@ -96,6 +103,7 @@ def fit_features(
     X: Any = table.X
     with concerning(path):
         steps = make_steps(for_format(features, table.reading["format"]), X)
+    use_jobs(steps, jobs)
     for _, step in steps:
         with concerning(path), _with_vocabulary():
             X = step.fit_transform(_for_step(step, X))

@@ -25,7 +25,7 @@ from polymargin.cli._data import (
 from polymargin.cli._option_sets import Features, Reading, Streaming
 from polymargin.cli._output.files import OutputError, writing
 from polymargin.cli._output.terminal import err, note, shown_warnings
-from polymargin.cli._recipe import SVM, for_format, make_steps, transform
+from polymargin.cli._recipe import SVM, for_format, make_steps, transform, use_jobs
 from polymargin.cli._trained import Trained, is_interrupted
 from polymargin.errors import DataError
 from polymargin.estimators import LinearSVM
@@ -81,6 +81,7 @@ def train_on_stream(
                 check_columns(table, reading, path)
                 rest = None if is_pipe else _tables(path, options.batch, how)
                 steps.extend(_first_steps(features, table, rest, path))
+                use_jobs(steps, reading.jobs)
             with concerning(path):
                 fitted = [step for step in steps if not _is_learning(step[1])]
                 yield transform(fitted, table.X, np.dtype(np.float64)), y
@@ -188,10 +189,10 @@ def _tables(path: Path, rows: int, how: dict[str, Any]) -> Iterator[Table]:
 def _check_labels(table: Table, classes: "NDArray[Any]", path: Path) -> None:
     """All labels have to be among those of --classes."""
     assert table.y is not None
-    places = np.minimum(np.searchsorted(classes, table.y), len(classes) - 1)
-    known = classes[places] == table.y
-    if not known.all():
-        row = int(np.argmin(known))
+    known = set(classes.tolist())
+    labels = table.y.tolist()
+    if not known.issuperset(labels):
+        row = next(row for row, label in enumerate(labels) if label not in known)
         raise DataError(
             f"the label {table.y[row]} is not among those of --classes",
             path=str(path) if table.files is None else str(path / table.files[row]),

@@ -95,7 +95,7 @@ def bench(
     for svm in ours:
         check_parameters(svm)
     table = read_to_train(data, reading)
-    steps, X = fit_features(features, table, data)
+    steps, X = fit_features(features, table, data, reading.jobs)
     X_test, y_test = X, table.y
     if test is not None:
         other = format_of_table(table).read(test)

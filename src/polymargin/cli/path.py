@@ -59,7 +59,7 @@ def path(
     values = parse_Cs(Cs)
     check_parameters(LinearSVM(machine, **fitting.parameters))
     table = read_to_train(data, reading)
-    steps, X = fit_features(features, table, data)
+    steps, X = fit_features(features, table, data, reading.jobs)
     X_test, y_test = None, None
     if test is not None:
         X_test, y_test = _read_test(test, table, steps, X.dtype)

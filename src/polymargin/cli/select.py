@@ -67,6 +67,15 @@ def select(
             help="Let the grid grow where the best point is on its border, by 10 steps at most.",
         ),
     ] = False,
+    race: Annotated[
+        float,
+        typer.Option(
+            metavar="RISK", min=0, max=0.4, help="Of giving up a point that is level with the best."
+        ),
+    ] = 0.001,
+    full: Annotated[
+        bool, typer.Option("--full", help="Run all folds of all points, give up none.")
+    ] = False,
     dealing: FoldOptions,
     calibration: o.CalibrationOption = None,
     plot: Annotated[
@@ -99,6 +108,8 @@ def select(
         refuse(context, "log2_gamma", f"the kernel {kernel.kernel} has no gamma")
     if model is None:
         refuse(context, "calibration", "goes with --model only")
+    if full:
+        refuse(context, "race", "goes without --full")
     svm = make_estimator(
         kernel,
         machine=names[0],
@@ -113,7 +124,7 @@ def select(
         axes["log2_gamma"] = _parse_range(log2_gamma, "--log2-gamma")
     dealt = deal(dealing, read_to_train(data, reading), data)
     table = dealt.table
-    steps, X = fit_features(features, table, data)
+    steps, X = fit_features(features, table, data, reading.jobs)
     if not quiet:
         used = {} if dealt.used is None else {dealt.used: "drop"}
         announce(table, X, reading.kinds | used, features, kernel.kernel is not None)
@@ -127,6 +138,7 @@ def select(
             machines=names,
             refinements=refinements,
             extend=extend,
+            race=None if full else race,
             cv=dealt.cv,
             groups=dealt.groups,
             refit=model is not None,
@@ -163,7 +175,8 @@ def _parse_range(text: str | None, option: str) -> tuple[float, float, float] | 
 
 
 def _report(search: "GridSearch", model: Path | None) -> None:
-    ranked = sorted(search.points, key=lambda point: (-point.mean_score, point.C))
+    complete = [point for point in search.points if point.complete]
+    ranked = sorted(complete, key=lambda point: (-point.mean_score, point.C))
     rows = [_row(point) for point in ranked[:_SHOWN]]
     show(grid("", ["machine", "C", "gamma", "accuracy", "±"], rows))
     best = search.best
@@ -174,6 +187,8 @@ def _report(search: "GridSearch", model: Path | None) -> None:
         "accuracy": f"{best.mean_score:.2%} in cross-validation",
         "fits": f"{search.n_fits:,}",
     }
+    if n_left := len(search.points) - len(complete):
+        facts["given up"] = f"{n_left:,} of {len(search.points):,} points (--full runs all folds)"
     show_figures("", facts)
     if model is not None:
         note(f"model in {model}")

@@ -75,6 +75,20 @@ class Duals:
     def support(self) -> NDArray[np.int64]:
         """Rows with any beta > 0."""
 
+    def part(
+        self, rows: tuple[int, int], classes: tuple[int, int]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32], Floats]:
+        """CSR arrays (indptr, indices, data) of rows and classes from the first number to before
+        the second."""
+
+    def set_part(
+        self,
+        rows: tuple[int, int],
+        classes: tuple[int, int],
+        entries: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]],
+    ) -> None:
+        """Replace them, by ascending indices in each row."""
+
 def relative_gap(primal: float, dual: float) -> float:
     """(P - D) / P; 0 where rounding has put P below D, NaN where P is NaN, infinite or negative."""
 
@@ -95,6 +109,8 @@ class LinearOptions:
     n_threads: int  # 1
     shared_from: float  # 1e7; number of dual variables from which threads share a sweep
     searched_from: float  # 1e7; and from which sparse weights are seen by listed classes alone
+    single_from: float  # 65536; number of weights and dual variables from which fits in double to
+    # sparse rows begin in single precision
     memory: float  # inf; bytes beyond which sparse weights are refused
     def __init__(self) -> None: ...
     def state(self) -> dict[str, Any]:
@@ -159,13 +175,23 @@ class LocalDescent:
         warm: Duals | None = None,
         held: int = 0,  # of the classes how many count in a check, the first ones; 0: all
         has_mean: bool = True,  # False: a zero-sum machine takes the mean over classes as fixed
+        memory: Floats | None = None,  # for `weights`, flat, with whatever is there
     ) -> LocalDescent: ...
     def set_sigma(self, sigma: float) -> None:
         """At least 1, where it is at first."""
 
+    # A number for each row, writable, for those who keep it between passes: how long its dual
+    # variables have been at rest.
+    idle: NDArray[np.uint32]
+    def take_back(self) -> None:
+        """Variables that are left out, for they have not moved in three passes, are so no more."""
+
+    def left_out(self) -> NDArray[np.uint8]:
+        """1 for each row of which all variables are."""
+
     def begin(self, all: bool) -> None:
         """A pass over all rows, or over those that the last one left active; then its parts in
-        order, then `end`."""
+        order, then `end`. With shrinking, without what is left out."""
 
     def descend(
         self, part: int, parts: int, negligible: float, poll: Callable[[], None] | None = None
@@ -181,6 +207,36 @@ class LocalDescent:
 
     def duals(self) -> Duals:
         """A copy."""
+
+class DealtCheck:
+    """The certificate of some classes, at the weights of the dual variables, and of all rows; for
+    machines joined by a sum whose weights need not add up to zero."""
+
+    # (d + 1, number of these classes), the bias last: sum_i a_i x_i^T, rounded.
+    weights: Floats
+    norms: tuple[float, float]  # squared: of the weights, and of those that were not rounded
+
+    def __new__(
+        cls,
+        rows: Rows,
+        labels: NDArray[np.int32],
+        upper: NDArray[np.float64],
+        n_classes: int,
+        machine: str,
+        classes: NDArray[np.int32],  # ascending
+        duals: Duals,  # at least those of rows of these classes, and of all rows in their columns
+        fit_intercept: bool,
+    ) -> DealtCheck: ...
+    def own_scores(self) -> NDArray[np.float64]:
+        """The scores f_y of the rows of these classes, 0 for all others."""
+
+    def check(self, own_scores: NDArray[np.float64]) -> tuple[float, float, float]:
+        """Losses and margins of the hinges of these classes, and the largest KKT violation, from
+        the scores f_y of all rows."""
+
+    def correct(self, weights: Floats, classes: NDArray[np.int32]) -> None:
+        """Replace weights of some of these classes, a column for each, by those that are here,
+        where they differ by more than a few roundings."""
 
 class LinearStream:
     """Weights of a stream: each example is visited once and forgotten."""
@@ -257,6 +313,7 @@ class WorkingSetSolver:
         machine: str,
         diagonal: Floats,  # K_ii >= 0; its dtype is the working precision
         options: LinearOptions,  # block solver, seed
+        by_pairs: bool,  # of variables, where that is defined; else by the block solver
         warm: Duals | None = None,
     ) -> None: ...
     def part(self, examples: NDArray[np.int64]) -> WorkingSetSolver:
@@ -270,7 +327,8 @@ class WorkingSetSolver:
         fraction: float,
         passes: int,
     ) -> tuple[Changes, int]:
-        """Visit a working set until its gap is this fraction; changes and the number of visits."""
+        """Visit a working set until its gap is this fraction; changes and the number of visits or
+        steps."""
 
     def gain(
         self,

@@ -13,7 +13,10 @@ that travels. Alber, Zimmert, Dogan & Kloft (2017), algorithms 1 and 2; the step
 
 What all classes have in common moves by no more than v lets it, so that v = mean crawls where C and
 the number of rows are large. v runs ahead of the mean instead, by Nesterov's momentum, which starts
-anew where it points the wrong way (O'Donoghue & Candes 2015).
+anew where it points the wrong way (O'Donoghue & Candes 2015). Where the mean is on its way while
+work goes on, v stays for two parts of a pass and then follows the mean after the first of them. To
+follow the mean of one part before after every part would swing: with v running ahead, too, the
+step that v has not seen yet comes back with the other sign and larger.
 
 Rows of classes that are held elsewhere have a class in common here, whose weights nobody looks at.
 """
@@ -26,11 +29,13 @@ import numpy as np
 from polymargin import core
 from polymargin.distributed._certificate import squared_norm
 from polymargin.distributed._local import LocalPart
-from polymargin.distributed._ranks import Ranks
+from polymargin.distributed._ranks import Ranks, Sum
 from polymargin.fit import Problem, duals_of_classes, join_classes
 from polymargin.solvers import Choice, LinearLoop, MeanWeights
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from polymargin.core import Duals, LinearOptions
@@ -100,39 +105,73 @@ class ClassesDealt(LocalPart):
         )
         super().__init__(ranks, local, self._held)
         self._sum = np.zeros(len(self._weights))  # of the weights of these classes
+        self._ones = np.ones(self._held, self._weights.dtype)
         self._ahead = np.zeros(len(self._weights))  # v less the mean
         self._momentum = 1.0
+        self._overlaps = choice.solver.overlap
+        self._on_way: Sum | None = None  # the sum after a part of a pass
+
+    def descend(
+        self, part: int, negligible: float, poll: "Callable[[], None]"
+    ) -> tuple[float, float, BaseException | None]:
+        def move_on() -> None:
+            poll()
+            self._ranks.move_on()
+
+        return super().descend(part, negligible, poll if self._on_way is None else move_on)
 
     def change(self) -> None:
         if self._has_mean:
-            np.sum(self._weights[:, : self._held], axis=1, dtype=np.float64, out=self._sum)
+            self._sum[:] = self._weights[:, : self._held] @ self._ones
 
     def exchange(self, changes: list[None]) -> None:
-        if self._has_mean:
-            self._ranks.add_up(self._sum)
-            self._sum /= self._k
-            moved = self._sum + self._ahead  # the mean, since the last exchange
-            if self._sum @ moved < 0:
-                self._momentum = 1.0
-            later = (1 + math.sqrt(1 + 4 * self._momentum**2)) / 2
-            self._ahead = (self._momentum - 1) / later * moved
-            self._momentum = later
-            self._shift(-self._sum - self._ahead)
+        if not self._has_mean:
+            return
+        if not self._overlaps:
+            self._ranks.add_up(self._sum, "mean")
+            self._follow(self._sum)
+        elif self._on_way is None:
+            self._on_way = self._ranks.begin_sum(self._sum, "mean")
+        else:
+            self._follow(self._on_way.result())
+            self._on_way = None
+
+    def _follow(self, total: "NDArray[np.float64]") -> None:
+        """Let v run ahead of the mean."""
+        mean = total / self._k
+        moved = mean + self._ahead  # the mean, since the last exchange
+        if mean @ moved < 0:
+            self._momentum = 1.0
+            self._local.take_back()
+        later = (1 + math.sqrt(1 + 4 * self._momentum**2)) / 2
+        self._ahead = (self._momentum - 1) / later * moved
+        self._momentum = later
+        self._shift(-mean - self._ahead)
 
     def _shift(self, by: "NDArray[np.float64]") -> None:
         self._weights += by[:, None].astype(self._weights.dtype)
 
+    def _take_mean(self) -> None:
+        """For v, whatever is on its way; in double, since certified weights add up to 0."""
+        self._ranks.meet("the mean", None)
+        if self._on_way is not None:
+            self._on_way.result()
+            self._on_way = None
+        np.sum(self._weights[:, : self._held], axis=1, dtype=np.float64, out=self._sum)
+        self._ranks.add_up(self._sum, "mean")
+        self._shift(-self._sum / self._k)
+        self._ahead = np.zeros_like(self._ahead)
+
     def measure(self) -> tuple[float, float, float]:
         if self._has_mean:
-            self._shift(self._ahead)
-            self._ahead = np.zeros_like(self._ahead)
+            self._take_mean()
         loss, margins, violation, of_duals = self._local.check()
         of_duals = of_duals.reshape(len(self._weights), self._held)
         primal = 0.5 * squared_norm(self._weights[:, : self._held]) + loss
         np.sum(of_duals, axis=1, out=self._sum)
         self._ranks.meet("sums over classes", None)
         if self._has_mean:
-            self._ranks.add_up(self._sum)
+            self._ranks.add_up(self._sum, "certificate")
             of_duals -= (self._sum / self._k)[:, None]
         dual = margins - 0.5 * squared_norm(of_duals)
         self._of_duals = of_duals

@@ -59,8 +59,6 @@ def count_parts(n: int, entries: int, d: int, size: int) -> int:
 class RowsHere(LocalPart):
     """Rows with all classes; those of all processes are the problem."""
 
-    epochs: int | None = None
-
     def __init__(
         self,
         ranks: Ranks,
@@ -73,7 +71,7 @@ class RowsHere(LocalPart):
         self._k, X, d = len(problem.classes), problem.X, problem.rows.n_features
         own = len(problem), X.nnz if sparse.issparse(X) else X.size
         n, entries = map(sum, zip(*ranks.meet("numbers of rows", own), strict=True))
-        self.passes = choice.solver.passes
+        self.passes, self.epochs = choice.solver.passes, choice.solver.epochs
         self.parts = count_parts(n, entries, d, ranks.size)
         self.n = self.visits = n
         local = core.LocalDescent(
@@ -102,7 +100,7 @@ class RowsHere(LocalPart):
         return squared_norm(self._change)
 
     def exchange(self, changes: list[float]) -> None:
-        self._ranks.add_up(self._change)
+        self._ranks.add_up(self._change, "weights")
         self._before += self._change
         self._weights[:] = self._before
         alone = math.fsum(changes)

@@ -16,11 +16,12 @@ from polymargin import estimators
 from polymargin._sklearn import HasMethods
 from polymargin.block_solvers import BlockSolver
 from polymargin.distributed._agreement import agree, agree_on_shares
+from polymargin.distributed._automatic import Shape, choose_deal
 from polymargin.distributed._by_classes import ClassesDealt
 from polymargin.distributed._by_rows import RowsDealt, RowsHere
 from polymargin.distributed._leagues import LeaguesDealt
 from polymargin.distributed._parts import Parts, class_range
-from polymargin.distributed._ranks import Ranks, world
+from polymargin.distributed._ranks import KINDS, Ranks, world
 from polymargin.distributed._rounds import Deal, Gathered, RoundsRun
 from polymargin.distributed._share_problem import (
     make_problem_of_shares,
@@ -57,6 +58,9 @@ _DEALS: dict[type[LinearLoop], Deal] = {
 }
 
 
+_SENT = [(kind, "i8") for kind in KINDS]
+
+
 class LinearSVM(estimators.LinearSVM):
     """All-in-one multi-class linear support vector machine, trained by several processes.
 
@@ -65,10 +69,12 @@ class LinearSVM(estimators.LinearSVM):
     `polymargin.LinearSVM` to within the duality gap. On one process it is that estimator.
 
     Rows are dealt to the processes, each of which keeps all weights as an array. It descends on its
-    own rows, and now and then all add up what they have changed (`LocalDescent`). Classes of
-    one-vs-rest, where there are enough, are dealt instead, and each process has the weights of its
-    own (`MeanWeights`). `weights` is about the model after the fit. Second-order steps are for one
-    process alone, so that fits at large `C` take many passes.
+    own rows, and now and then all add up what they have changed (`LocalDescent`). Classes are dealt
+    instead where that pays by the shape of the problem: those of one-vs-rest, where there are
+    enough, those of Weston and Watkins' machine on sparse rows (`Leagues`), and where all weights
+    would be too large for a process or to be sent (`MeanWeights` for ``"llw"``). `weights` is about
+    the model after the fit. Second-order steps are for one process alone, so that fits at large `C`
+    take many passes.
 
     Parameters
     ----------
@@ -102,13 +108,19 @@ class LinearSVM(estimators.LinearSVM):
         `classes_`. They are as evenly dealt as can be; every label is with one process.
     coef_, intercept_ : ndarray
         As in `polymargin.LinearSVM`; with ``gather=False`` those of `local_classes_` alone.
-    duals_ : csr_array of shape (n, k)
-        The dual vectors of all rows given to `fit`, or of those that this process has given to
-        `fit_share`. After a `fit` with ``gather=False`` they are given up when the fit ends,
-        unless `warm_start`, `checkpoint` or `calibration` needs them.
+    sent_ : ndarray
+        A structured array with a record for each check of the fit: how many bytes all processes
+        together had handed to MPI by then, by kind: `weights` while they train and the `mean` of
+        them, `duals`, what a `certificate` is made of, a `model` that is gathered, and `meetings`,
+        at which they tell each other how it goes. What goes to all counts once, and what is added
+        up over all once for each process.
 
     Notes
     -----
+    ``duals_`` holds the dual vectors of all rows given to `fit`, or of those that this process has
+    given to `fit_share`. After a `fit` with ``gather=False`` they are given up when the fit ends,
+    unless `warm_start`, `checkpoint` or `calibration` needs them.
+
     All other attributes are those of `polymargin.LinearSVM`, on every process. What they do not
     agree on, be it a parameter, the rows or the version of this package, is a `ValueError` on all
     of them. Where one fails, it raises what it met, and all others raise a
@@ -129,7 +141,11 @@ class LinearSVM(estimators.LinearSVM):
     """
 
     _has_shares = False  # whether the rows of a fit under way are of this process alone
-    _learnt: ClassVar[tuple[str, ...]] = (*estimators.LinearSVM._learnt, "local_classes_")
+    _learnt: ClassVar[tuple[str, ...]] = (
+        *estimators.LinearSVM._learnt,
+        "local_classes_",
+        "sent_",
+    )
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **estimators.LinearSVM._parameter_constraints,
         "comm": [HasMethods(["allgather", "bcast", "Allreduce", "Bcast"]), None],
@@ -218,7 +234,7 @@ class LinearSVM(estimators.LinearSVM):
         Returns
         -------
         self : LinearSVM
-            `duals_` is about the rows of this process, all else about those of all.
+            ``duals_`` is about the rows of this process, all else about those of all.
         """
         return self._fit_by_all(X, y, sample_weight, shares=True)
 
@@ -284,8 +300,7 @@ class LinearSVM(estimators.LinearSVM):
         if isinstance(choice.solver, tuple(_DEALS)):
             return choice
         if isinstance(choice.solver, Automatic):
-            by_classes = choice.machine.separable and not self._has_shares
-            return replace(choice, solver=MeanWeights() if by_classes else LocalDescent())
+            return replace(choice, solver=LocalDescent())  # until the shape of X is known
         raise ValueError(
             f"solver {choice.solver.name!r} is for one process, and there are {self._ranks.size}: "
             f"take 'auto' or {' or '.join(repr(solver.name) for solver in _DEALS)}"
@@ -308,8 +323,9 @@ class LinearSVM(estimators.LinearSVM):
     ) -> tuple[LinearOutcome, bool]:
         if self._is_together:
             (agree_on_shares if self._has_shares else agree)(self._ranks, self, problem, warm)
-            if self.solver == Automatic.name and self._ranks.size > len(problem.classes):
-                choice = replace(choice, solver=LocalDescent())
+            if self._is_automatic and not self._has_shares:
+                shape = Shape.of(problem, bool(self.fit_intercept), self._ranks.size)
+                choice = replace(choice, solver=choose_deal(choice.machine, shape))
         return super()._solve(problem, choice, options, warm, task, keeper, title)
 
     def _find_run(self, choice: Choice[LinearLoop]) -> Run | None:
@@ -326,6 +342,12 @@ class LinearSVM(estimators.LinearSVM):
         self, result: LinearOutcome, problem: Problem, machine: "MachineInfo", past: Past
     ) -> None:
         super()._store(result, problem, machine, past)
+        self.sent_ = np.zeros(len(result.history), _SENT)
+        if self._is_together:
+            sent = np.array(self._ranks.log, _SENT)
+            # The last check of a hard margin is of what has been reached, and sends nothing.
+            again = len(result.history) - len(sent)
+            self.sent_ = np.concatenate([sent, np.repeat(sent[-1:], max(again, 0))])
         if self._has_shares:
             self._n_examples = sum(self._ranks.meet("numbers of rows", problem.n_given))
         if not self.gather:
@@ -377,6 +399,10 @@ class LinearSVM(estimators.LinearSVM):
             return super()._all_scores(X)
         with self._meet_parts() as parts:
             return parts.scores(*self._scorer(X))
+
+    @property
+    def _is_automatic(self) -> bool:
+        return isinstance(self.solver, Automatic) or self.solver == Automatic.name
 
     @property
     def _is_together(self) -> bool:

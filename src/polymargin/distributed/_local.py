@@ -53,5 +53,8 @@ class LocalPart(ABC):
     def end(self) -> None:
         self._local.end()
 
+    def take_back(self) -> None:
+        self._local.take_back()
+
     def own_duals(self) -> "Duals":
         return self._local.duals()

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from polymargin.core import Duals, LinearOptions
 
 _ENOUGH = 0.3  # part of the gap at which passes over active rows end
+_REST = 3  # looks at all rows after which variables are left out that have not moved
+_HONEST = 2  # times the gap that was met; above, those that are left out matter
 _PATIENCE = 10  # rounds without a check, and checks at the limit of the precision
 
 
@@ -76,6 +78,10 @@ class Dealt(Protocol):
 
     def measure(self) -> tuple[float, float, float]:
         """Objectives and largest violation of the whole problem, the same on all processes."""
+        ...
+
+    def take_back(self) -> None:
+        """Dual variables that are left out, for they were at rest, are visited again."""
         ...
 
     def go_on(self, dual_fell: bool) -> None:
@@ -159,9 +165,11 @@ class _Rounds:
         self._monitor, self._keeper, self._interrupts = monitor, keeper, interrupts
         self._most_passes = dealt.epochs or options.max_iter
         self._start = time.monotonic()
-        self._epoch = 0.0
+        self._visits = 0.0  # of rows, by all processes
         self._history: list[Check] = []
         self._rounds = 0  # since the last check
+        self._met = math.inf  # the gap of the round before the last check
+        self._looks = 0  # at all rows, since variables at rest were taken back
         self._accept = 1.05  # part of the tolerance that rounds aim for
         self._best_gap, self._stalled = math.inf, 0  # checks at the limit of the precision
         self._exception: BaseException | None = None
@@ -176,8 +184,24 @@ class _Rounds:
             gap = self._round()
             if self._is_spent or self._is_due(gap):
                 self._check()
-                if gap <= self._target and not self._is_reached:
-                    self._accept *= 0.9
+                self._learn_from(gap)
+
+    def _learn_from(self, met: float) -> None:
+        """After a check, from the gap that the last round has met."""
+        last = self._history[-1]
+        gap = last.primal - last.dual
+        self._met = met
+        if self._looks <= _REST:  # nothing was left out
+            if met <= self._target and not self._is_reached:
+                # Rounds that meet less than there is have to meet less yet.
+                self._accept *= min(0.9, max(0.5, met / gap if gap > 0 else 0.0))
+        elif met <= self._target or not 0 < gap <= _HONEST * met:
+            self._dealt.take_back()
+            self._looks = 0
+
+    @property
+    def _epoch(self) -> float:
+        return self._visits / self._dealt.visits
 
     @property
     def _by_gap(self) -> bool:
@@ -210,8 +234,7 @@ class _Rounds:
             return False
         if not self._history or self._rounds >= _PATIENCE:
             return True
-        last = self._history[-1]
-        return gap <= max(self._target, 0.1 * (last.primal - last.dual))
+        return gap <= max(self._target, 0.1 * self._met)
 
     def _round(self) -> float:
         """A pass over all rows, and some over those that are active; the gap as it was met."""
@@ -224,6 +247,8 @@ class _Rounds:
 
     def _sweep(self, all_rows: bool) -> float:
         """One pass of all processes; the gap as it was met."""
+        before = self._visits
+        self._looks += all_rows
         self._dealt.begin(all_rows)
         gaps = []
         for part in range(self._dealt.parts):
@@ -231,9 +256,11 @@ class _Rounds:
                 part, self._negligible, self._interrupts.raise_pending
             )
             gaps.append(self._exchange(gap, visits, exception or self._interrupt()))
-            if self._is_spent:
+            if self._exception is not None:
                 break
         self._dealt.end()
+        if self._dealt.epochs is not None and all_rows:  # whatever was left out
+            self._visits = max(self._visits, before + self._dealt.visits)
         return math.fsum(gaps)
 
     def _interrupt(self) -> BaseException | None:
@@ -250,7 +277,7 @@ class _Rounds:
         told = self._ranks.meet("a part of a pass", own)
         gaps, all_visits, is_interrupted, changes = zip(*told, strict=True)
         self._dealt.exchange(list(changes))
-        self._epoch += math.fsum(all_visits) / self._dealt.visits
+        self._visits += math.fsum(all_visits)
         if any(is_interrupted):
             self._exception = exception or KeyboardInterrupt()
         return math.fsum(gaps)
@@ -266,8 +293,10 @@ class _Rounds:
         """The certificate of the weights as they are."""
         primal, dual, violation = self._dealt.measure()
         is_due = self._keeper is not None and self._keeper.is_due()
-        told = self._ranks.meet("a check", (time.monotonic() - self._start, is_due))
-        seconds, is_due = told[0]
+        own = (time.monotonic() - self._start, is_due, tuple(self._ranks.sent.values()))
+        told = self._ranks.meet("a check", own)
+        seconds, is_due, _ = told[0]
+        self._ranks.log.append(tuple(map(sum, zip(*(sent for *_, sent in told), strict=True))))
         check = Check(
             epoch=self._epoch,
             seconds=seconds,

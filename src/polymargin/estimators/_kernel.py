@@ -22,6 +22,7 @@ from polymargin.estimators._base import BaseSVM
 from polymargin.fit import (
     DualState,
     FitTask,
+    Keeper,
     Past,
     Problem,
     ProblemKeeper,
@@ -311,13 +312,18 @@ class KernelSVM(BaseSVM):
         n_threads: int,
         attempt: Attempt,
         cross_fit: CrossFit | None = None,
+        watch: Keeper | None = None,
     ) -> None:
-        """Fit the problem that was made of X, y and the weights, whatever its kernel reads."""
+        """Fit the problem that was made of X, y and the weights, whatever its kernel reads.
+
+        Without a checkpoint, `watch` sees the dual variables on the way.
+        """
         choice: Choice[Blocks | Decomposition] = choose(self)
         machine = choice.machine
         warm, past = find_start(self._start_state(), problem, machine)
         writer = self._open_writer(X, y, problem, past)
-        keeper = None if writer is None else ProblemKeeper(writer, problem, machine, past)
+        watching = watch if writer is None else writer
+        keeper = None if watching is None else ProblemKeeper(watching, problem, machine, past)
         task = FitTask(self, X, y, sample_weight)
         cache_bytes = int(min(self.cache_size * 2**20, 2**62))
         train = partial(

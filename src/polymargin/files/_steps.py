@@ -5,18 +5,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from sklearn.feature_extraction.text import (
-    CountVectorizer,
-    HashingVectorizer,
-    TfidfTransformer,
-    TfidfVectorizer,
-)
+from sklearn.feature_extraction import text
+from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer, TfidfVectorizer
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from polymargin.errors import ModelFileError
 from polymargin.files import _columns, _text
-from polymargin.preprocessing import ColumnEncoder, Scaler
+from polymargin.preprocessing import ColumnEncoder, HashingVectorizer, Scaler
 from polymargin.storage import (
     Arrays,
     Fields,
@@ -148,25 +144,27 @@ CODECS: dict[str, Codec] = {
         Codec(TfidfVectorizer, _text.put_tfidf, _text.take_tfidf, _nothing, _text.n_terms),
     )
 }
+# Classes of which a file holds the same as of another.
+_ALIKE: dict[type[Any], type[Any]] = {HashingVectorizer: text.HashingVectorizer}
 
 
 def put_step(name: str, step: Any) -> tuple[dict[str, Any], Arrays]:
     """A fitted step; ValueError that names it where it cannot be stored."""
     codec = CODECS.get(type(step).__name__)
-    if codec is None or codec.cls is not type(step):
+    if codec is None or type(step) not in (codec.cls, _ALIKE.get(codec.cls)):
         raise ValueError(
             f"step {name!r} of the pipeline is a {type(step).__name__}, which a model file cannot "
             f"hold; it can hold {', '.join(CODECS)} and an estimator of polymargin at the end"
         )
     try:
-        if not isinstance(step, HashingVectorizer):  # scikit-learn 1.6 thinks that it learns
+        if not isinstance(step, text.HashingVectorizer):  # scikit-learn 1.6 thinks that it learns
             check_is_fitted(step)
         if codec.width_in is _nothing:
             _text.check_vectorizer(step)
         fields, arrays = codec.put(step)
     except ValueError as error:
         raise ValueError(f"step {name!r} of the pipeline cannot be saved: {error}") from error
-    skipped = ("vocabulary",)  # it is what the step has learnt
+    skipped = ("vocabulary", "n_jobs")  # what the step has learnt, and a matter of the machine
     kind = type(step).__name__
     values = {p: value for p, value in step.get_params(False).items() if p not in skipped}
     return {"class": kind, "parameters": encode_parameters(kind, values)} | fields, arrays
@@ -185,7 +183,7 @@ def take_step(fields: Fields, tensors: Tensors) -> Any:
 
 
 def _check_words(step: Any, place: str) -> None:
-    if isinstance(step, (HashingVectorizer, CountVectorizer)):
+    if isinstance(step, (text.HashingVectorizer, CountVectorizer)):
         try:
             _text.check_vectorizer(step)
         except ValueError as error:

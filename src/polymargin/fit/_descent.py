@@ -11,7 +11,7 @@ from polymargin import core
 from polymargin.fit._past import Past
 from polymargin.fit._problem import Problem
 from polymargin.fit._progress import Check
-from polymargin.fit._sparse import as_coef
+from polymargin.fit._sparse import as_coef, without_zeros
 from polymargin.fit._state import ProblemKeeper, scale_duals
 from polymargin.fit._weights import choose_weights
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from polymargin.core import Duals, Floats, LinearOptions, LinearResult, MachineInfo
+    from polymargin.core import Duals, Floats, LinearOptions, LinearResult, MachineInfo, Rows
 
 
 @dataclass
@@ -132,7 +132,7 @@ class Descent:
         options = with_options(self.options, max_iter=passes, weights=self._weights)
         keeper = None if self.keeper is None else self.keeper.after(past)
         result = core.train_linear(
-            self.problem.rows,
+            self._rows,
             self.problem.labels,
             self.problem.upper,
             len(self.problem.classes),
@@ -143,6 +143,10 @@ class Descent:
             keeper,
         )
         return LinearOutcome.of(result, past, self.problem.rows.n_features)
+
+    @cached_property
+    def _rows(self) -> "Rows":
+        return without_zeros(self.problem.X) or self.problem.rows
 
     @cached_property
     def _weights(self) -> str:

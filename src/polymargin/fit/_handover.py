@@ -1,8 +1,9 @@
 """When descent hands over to second-order steps: counted in operations, never read from a clock.
 
 The fall of the gap over the second half of its passes says what descent still needs. It stops
-where that is more passes than it has left after a tenth of them, or where it has spent a part of
-what the second-order steps are predicted to take and needs more than all of it.
+where that is more passes than it has left after a tenth of them, and still some passes later, or
+where it has spent a part of what the second-order steps are predicted to take and needs more than
+all of it.
 """
 
 import math
@@ -28,6 +29,7 @@ class Handover:
     max_iter: int
     asked: bool = False
     not_before: float = 0.0  # passes
+    _slow_since: float = math.inf  # passes; the primal swings, so that one check says little
     _epochs: list[float] = field(default_factory=list)
     _gaps: list[float] = field(default_factory=list)
 
@@ -40,7 +42,9 @@ class Handover:
             cost = passes * self.pass_cost
             had_chance = check.epoch * self.pass_cost >= _CHANCE * self.finish_cost
             is_late = check.epoch >= _LATE * self.max_iter
-            is_too_slow = is_late and check.epoch + passes > self.max_iter
+            is_slow = is_late and check.epoch + passes > self.max_iter
+            self._slow_since = min(self._slow_since, check.epoch) if is_slow else math.inf
+            is_too_slow = check.epoch >= self._slow_since + FEWEST
             if is_too_slow or (had_chance and cost > self.finish_cost):
                 self.asked = True  # and stays so: a last check may look better
         return self.asked

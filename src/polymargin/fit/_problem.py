@@ -94,8 +94,7 @@ def make_problem(
     a matrix of kernel values, its columns are rows as well.
     """
     n_given = X.shape[0]
-    if classes is not None:
-        _check_among(classes, y)
+    labels = None if classes is None else _numbers_among(classes, y)
     rows = as_rows(X)
     check_finite_norms(rows, X)
     if pairwise:
@@ -105,9 +104,8 @@ def make_problem(
         kept = np.flatnonzero(upper > 0)
         X = X[kept][:, kept] if pairwise else X[kept]
         rows, y, upper = as_rows(X), y[kept], upper[kept]
-    if classes is not None:
-        labels = np.searchsorted(classes, y)
-    else:
+        labels = None if labels is None else labels[kept]
+    if classes is None or labels is None:
         classes, labels = np.unique(y, return_inverse=True)
         if len(classes) < 2:
             among = "" if kept is None else " among the rows of positive weight"
@@ -122,6 +120,19 @@ def make_problem(
     if len(labels) > 0:
         check_bounds(upper, rows.dtype)
     return Problem(X, rows, labels.astype(np.int32), upper, classes, kept, n_given)
+
+
+def _numbers_among(classes: "NDArray[Any]", y: "NDArray[Any]") -> "NDArray[np.intp]":
+    """The labels as numbers of the classes; others are refused."""
+    given = y.tolist() if y.dtype.kind in "OU" else [None]
+    if set(map(type, given)) <= {str}:
+        # Looked up in less time than strings are put in order.
+        numbers = {label: c for c, label in enumerate(classes.tolist())}
+        labels = np.array([numbers.get(label, -1) for label in given], dtype=np.intp)
+        if np.all(labels >= 0):
+            return labels
+    _check_among(classes, y)
+    return np.searchsorted(classes, y)
 
 
 def _check_among(classes: "NDArray[Any]", y: "NDArray[Any]") -> None:

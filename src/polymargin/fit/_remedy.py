@@ -49,7 +49,10 @@ def find_remedy(
     scaling = _scaling(problem, estimator)
     if problem.is_hard_margin:
         return f"{scaling}Raise max_iter, set a finite C or loosen tol."
-    passes = passes_to_go(result.history["epoch"].tolist(), distances.tolist(), estimator.tol)
+    epochs = result.history["epoch"]
+    if len(epochs) > 1 and epochs[-1] == epochs[-2]:  # other weights of the same dual variables
+        epochs, distances = epochs[:-1], distances[:-1]
+    passes = passes_to_go(epochs.tolist(), distances.tolist(), estimator.tol)
     if passes <= max(_FEW, _FACTOR * estimator.max_iter):
         return f"{scaling}Raise max_iter: {_estimate(result.n_iter + passes)}."
     has_rate = result.n_iter >= FEWEST

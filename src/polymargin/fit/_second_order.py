@@ -105,17 +105,20 @@ class SecondOrderSteps:
 
     def run(self, start: "Duals | None", gap: float, past: Past) -> tuple[Finish, Past]:
         """From dual variables with this gap; what was reached, and what lies behind then."""
-        variables = self.variables
-        beta, sigma = np.zeros(variables.shape), self._first_sigma()
-        budget = guess_cost(self.space, self.machine, variables.shape, 1.0, self.solver.max_free)
-        if start is not None and gap < _GOOD_START:
-            beta = to_array(start)
-            sigma = first_sigma(beta, variables)
-            budget = predict_cost(self.space, variables, beta, self.solver.max_free)
-        budget *= _TRIES
         begin = time.perf_counter()
         records: list[tuple[float, ...]] = []
-        with blas_threads(self.options.n_threads), held_interrupts() as interrupts:
+        # An interrupt waits for the first step also while this is made ready.
+        with held_interrupts() as interrupts, blas_threads(self.options.n_threads):
+            variables = self.variables
+            beta, sigma = np.zeros(variables.shape), self._first_sigma()
+            budget = guess_cost(
+                self.space, self.machine, variables.shape, 1.0, self.solver.max_free
+            )
+            if start is not None and gap < _GOOD_START:
+                beta = to_array(start)
+                sigma = first_sigma(beta, variables)
+                budget = predict_cost(self.space, variables, beta, self.solver.max_free)
+            budget *= _TRIES
 
             def watch(reached: Finish) -> bool:
                 interrupts.raise_pending()

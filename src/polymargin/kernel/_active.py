@@ -54,8 +54,16 @@ class _Whole:
 class ActiveExamples:
     """Those left, which are all that there is for a round of working sets."""
 
-    def __init__(self, solver: "WorkingSetSolver", device: "Device", n: int) -> None:
+    def __init__(
+        self,
+        solver: "WorkingSetSolver",
+        device: "Device",
+        n: int,
+        labels: "NDArray[np.int32] | None" = None,
+    ) -> None:
+        """With their labels where those of a working set are to be neighbours if they share one."""
         self._n = n
+        self._labels = labels
         self._now = _Share(solver, device)
         self._whole: _Whole | None = None  # while some are set aside
         self._dual_objective = -np.inf  # of all examples, when they were checked last
@@ -87,6 +95,9 @@ class ActiveExamples:
     def improve(self, examples: "NDArray[np.int64]", fraction: float, passes: int) -> int:
         """Solve the problem of a working set, update all scores; the visits it took."""
         now = self._now
+        if self._labels is not None:
+            labels = self._labels if self._whole is None else self._labels[self._whole.active]
+            examples = examples[np.argsort(labels[examples], kind="stable")]
         examples, gram = now.device.gram(examples)
         scores = now.device.scores(examples)
         changes, visits = now.solver.solve(examples, gram, scores, fraction, passes)

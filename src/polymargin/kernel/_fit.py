@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from polymargin import core
+from polymargin.block_solvers import Newton
 from polymargin.fit import (
     RECORD,
     DualState,
@@ -180,12 +181,14 @@ def _train(
         core_options.seed = seed
         core_options.tol = goal.tol
         block_solver.apply(core_options)
+        takes_pairs = isinstance(block_solver, Newton) and machine.relative and not machine.simplex
 
         def make(start: "Duals | None", progress: FitProgress) -> WorkingSets:
             device.forget_scores()
             blocks = options if isinstance(options, Blocks) else Blocks()
+            by_pairs = blocks.pairs and takes_pairs
             return _make_working_sets(
-                kernel_problem, device, blocks, core_options, goal, start, progress
+                kernel_problem, device, blocks, core_options, goal, start, progress, by_pairs
             )
 
         loop = make(warm, FitProgress())
@@ -242,6 +245,7 @@ def _make_working_sets(
     goal: Goal,
     warm: "Duals | None",
     progress: FitProgress,
+    by_pairs: bool,
 ) -> WorkingSets:
     solver = core.WorkingSetSolver(
         problem.labels,
@@ -250,12 +254,23 @@ def _make_working_sets(
         problem.machine.name,
         np.maximum(problem.diagonal, 0),
         core_options,
+        by_pairs,
         warm,
     )
-    examples = ActiveExamples(solver, device, len(problem))
+    labels = problem.labels if by_pairs else None
+    examples = ActiveExamples(solver, device, len(problem), labels)
     shape = (len(problem), problem.n_classes)
     precision = float(np.finfo(problem.points.dtype).eps)
     is_positive, is_warm = problem.kernel.is_positive, warm is not None
     return WorkingSets(
-        examples, goal, options, shape, is_positive, precision, is_warm, progress, problem.variables
+        examples,
+        goal,
+        options,
+        shape,
+        is_positive,
+        precision,
+        is_warm,
+        progress,
+        problem.variables,
+        by_pairs,
     )

@@ -16,21 +16,23 @@ class Selection:
     others are those with the most, where one that has waited longer counts for more.
     """
 
-    def __init__(self, n: int, size: int) -> None:
-        self._size = size
+    def __init__(self, n: int, size: int, takes_all: bool = True) -> None:
+        """Where no more examples are left than a set has, it takes all or those with a gain."""
+        self.size = size  # of the next one
+        self._takes_all = takes_all
         self._last = np.empty(0, np.int64)
         self._rounds_since = np.ones(n)
 
     def next(self, gains: "NDArray[np.float64]") -> "NDArray[np.int64]":
         """The examples of the next round, ascending."""
-        if len(gains) <= self._size:
-            return np.arange(len(gains))
+        if len(gains) <= self.size:
+            return np.arange(len(gains)) if self._takes_all else np.flatnonzero(gains > 0)
         sharing = gains.sum() ** 2 / np.square(gains).sum()  # n if all are equal, 1 if one is
-        n_kept = int(self._size * (0.25 + 0.25 * min(1.0, 2 * sharing / self._size)))
+        n_kept = int(self.size * (0.25 + 0.25 * min(1.0, 2 * sharing / self.size)))
         kept = _largest(gains, self._last, n_kept)
         urgency = gains * np.sqrt(self._rounds_since)
         urgency[kept] = 0
-        new = _largest(urgency, np.flatnonzero(urgency > 0), self._size - len(kept))
+        new = _largest(urgency, np.flatnonzero(urgency > 0), self.size - len(kept))
         self._last = np.sort(np.concatenate([kept, new]))
         self._rounds_since += 1
         self._rounds_since[self._last] = 1

@@ -7,6 +7,7 @@ Examples that have long had nothing to gain are set aside where that pays (`_act
 brought back before the end.
 """
 
+import math
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -27,9 +28,11 @@ if TYPE_CHECKING:
     from polymargin.second_order import Variables
     from polymargin.solvers import Blocks
 
+_DOUBLED = 4  # rounds in which working sets grow to twice their size, where they do
 _SLOW = 50  # passes after which the best primal point is kept, as it need not be the last one
 _BETWEEN = 10  # passes between two looks for a multiple that is better
-_NEAR = 0.4  # part of the tolerance, of a violation that a multiple of the scores may undo
+_NEAR = 2.0  # times the tolerance: the violation that a multiple of the scores may undo
+_CLOSER = 0.8  # part of the violation at the last look, from which another one may say more
 
 
 class WorkingSets:
@@ -46,6 +49,7 @@ class WorkingSets:
         is_warm: bool,
         progress: FitProgress | None = None,
         variables: "Callable[[], Variables] | None" = None,
+        by_pairs: bool = False,
     ) -> None:
         self._n, n_classes = shape
         self._variables = variables
@@ -54,10 +58,11 @@ class WorkingSets:
         self._examples = examples
         self._goal = goal
         self._options = options
-        self._size = options.size_for(n_classes)
+        self._by_pairs = by_pairs
+        self._size, self._largest = options.sizes_for(n_classes, by_pairs)
         self._is_positive = is_positive
         self._is_warm = is_warm
-        self._selection = Selection(self._n, self._size)
+        self._selection = self._new_selection(self._n)
         self._rest = Rest(self._n)
         self._is_shrunk = False
         self._grow_at = 0.0  # gap
@@ -110,6 +115,7 @@ class WorkingSets:
             if is_over:
                 return
             gains = self._shrink(gains)
+            self._selection.size = self._present_size()
             working = self._selection.next(gains)[:left]
             if not self._is_positive and progress.negative is None:
                 progress.negative = self._find_negative(working)
@@ -117,6 +123,16 @@ class WorkingSets:
             passes = min(passes, left // len(working))
             progress.visits += self._examples.improve(working, fraction, passes)
             progress.rounds += 1
+
+    def _new_selection(self, n: int) -> Selection:
+        # A step costs by the examples around it, a visit to one at rest next to nothing.
+        return Selection(n, self._size, takes_all=not self._by_pairs)
+
+    def _present_size(self) -> int:
+        """Of a working set: those of the end, where all that is left is precision, are larger."""
+        if self.progress.rounds >= _DOUBLED * math.log2(self._largest / self._size):
+            return self._largest
+        return int(self._size * 2 ** (self.progress.rounds / _DOUBLED))
 
     def _check(self, start: float) -> "NDArray[np.float64]":
         """What all examples have to gain, by which they are chosen: violations, at times gaps.
@@ -127,8 +143,10 @@ class WorkingSets:
         progress = self.progress
         found = self._examples.check()
         progress.primal, progress.dual, progress.violation = found[2:]
-        if progress.visits >= _SLOW * self._n and not self._is_shrunk:
+        is_slow = progress.visits >= _SLOW * self._n
+        if is_slow and not self._is_shrunk:
             progress.keep(progress.primal, self.duals)
+        if (is_slow or self._is_near()) and not self._is_shrunk:
             self._lengthen()
         # What those set aside add to the gap is seen when they are back.
         progress.converged = self._goal.reached(progress, 0.9 if self._is_shrunk else 1.0)
@@ -161,9 +179,9 @@ class WorkingSets:
     def _is_near(self) -> bool:
         """Whether all that is left may be margins that are short by little."""
         progress = self.progress
-        is_slow = progress.visits >= _SLOW * self._n and self._goal.uses_gap(progress)
-        least = min(_NEAR * self._goal.tol, 0.5 * self._looked_from)
-        return self._variables is not None and is_slow and progress.violation <= least
+        least = min(_NEAR * self._goal.tol, _CLOSER * self._looked_from)
+        can_help = self._variables is not None and self._goal.uses_gap(progress)
+        return can_help and progress.gap > self._goal.tol and progress.violation <= least
 
     def _shrink(self, gains: "NDArray[np.float64]") -> "NDArray[np.float64]":
         """Set examples at rest aside if that pays; what the others have to gain."""
@@ -175,14 +193,14 @@ class WorkingSets:
         self._examples.shrink(active)
         self._is_shrunk = True
         self._grow_at = 1e-3 * self.progress.gap
-        self._selection = Selection(len(active), self._size)
+        self._selection = self._new_selection(len(active))
         return gains[active]
 
     def _grow(self) -> None:
         self._examples.grow()
         self._is_shrunk = False
         self._rest = Rest(self._n)
-        self._selection = Selection(self._n, self._size)
+        self._selection = self._new_selection(self._n)
 
     def _effort(
         self, gains: "NDArray[np.float64]", working: "NDArray[np.int64]"
@@ -196,7 +214,9 @@ class WorkingSets:
         if len(working) == len(gains):
             distance = self._goal.distance(self.progress)
             enough = 0.3 * self._goal.tol / distance if distance > 0 else 0.0
-            return min(fraction, enough), max(passes, min(1000, 200_000 // len(working)))
+            if not self._by_pairs:
+                passes = max(passes, min(1000, 200_000 // len(working)))
+            return min(fraction, enough), passes
         inside = float(gains[working].sum())
         others = float(gains.sum()) - inside
         if inside == 0:  # what max_iter has left of it has nothing to gain

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polymargin.estimators import KernelSVM
+    from polymargin.fit import DualState, Keeper
     from polymargin.kernel import Kernel, Points
 
 
@@ -72,29 +73,42 @@ class Pairs:
 
 
 class SharedGrams:
-    """Kernels by gamma, made when first used and given up after the last use."""
+    """Kernels by gamma, made when first used and given up after the last use.
 
-    def __init__(self, pairs: Pairs, uses: Iterable[float]) -> None:
-        self._pairs = pairs
+    As many as `n_kept` stay beyond it, the last ones, for uses that are announced later.
+    """
+
+    def __init__(self, pairs: Pairs, n_kept: int = 0) -> None:
+        self._pairs, self._n_kept = pairs, n_kept
+        self._left: Counter[float] = Counter()
+        self._lock, self._locks = threading.Lock(), dict[float, threading.Lock]()
+        self._made: dict[float, GramKernel] = {}
+
+    def announce(self, uses: Iterable[float]) -> None:
+        """Those to come, when all before have ended."""
         self._left = Counter(uses)
         self._locks = {gamma: threading.Lock() for gamma in self._left}
-        self._made: dict[float, GramKernel] = {}
 
     @contextmanager
     def use(self, gamma: float) -> Iterator[GramKernel]:
         """One of the uses announced."""
-        lock = self._locks[gamma]
-        with lock:
-            if gamma not in self._made:
-                self._made[gamma] = self._pairs.gram(gamma)
-            kernel = self._made[gamma]
+        with self._locks[gamma]:
+            kernel = self._made.get(gamma) or self._pairs.gram(gamma)
+            with self._lock:
+                self._made.pop(gamma, None)
+                self._made[gamma] = kernel  # the last one now
         try:
             yield kernel
         finally:
-            with lock:
+            with self._lock:
                 self._left[gamma] -= 1
-                if self._left[gamma] == 0:
-                    del self._made[gamma]
+                self._give_up()
+
+    def _give_up(self) -> None:
+        """The oldest without a use to come, until there is room again."""
+        idle = [gamma for gamma in self._made if self._left[gamma] == 0]
+        for gamma in idle[: max(0, len(idle) - self._n_kept)]:
+            del self._made[gamma]
 
 
 def fit_on_gram(
@@ -102,13 +116,14 @@ def fit_on_gram(
     kernel: GramKernel,
     y: "NDArray[Any]",
     sample_weight: "NDArray[np.float64] | None",
+    watch: "Keeper | None" = None,
 ) -> None:
     """`model.fit` of all rows of the matrix on one thread."""
     kernel = replace(kernel, bias=bool(model.fit_intercept))
     numbers = row_numbers(kernel.matrix)
     problem = make_problem(numbers, y, model._upper(numbers, y, sample_weight))
     with unchanged_on_failure(model) as attempt:
-        model._train(problem, kernel, numbers, y, sample_weight, 1, attempt)
+        model._train(problem, kernel, numbers, y, sample_weight, 1, attempt, watch=watch)
 
 
 def predict_on_gram(
@@ -118,9 +133,37 @@ def predict_on_gram(
     rows: "NDArray[np.int64]",
 ) -> "NDArray[Any]":
     """`model.predict` of these rows after `fit_on_gram` of the rows `train`."""
-    support = train[model.support_]
-    values = np.empty((len(rows), len(support)), model.dual_coef_.dtype)
-    kernel.evaluate(kernel.points(rows), kernel.points(support), values, 1)
-    scores = values @ model.dual_coef_.T + model.intercept_
+    scores = _scores(kernel, rows, train[model.support_], model.dual_coef_.T)
+    scores += model.intercept_
     predicted: NDArray[Any] = model.classes_[scores.argmax(axis=1)]
     return predicted
+
+
+def predict_with_duals(
+    state: "DualState",
+    fit_intercept: bool,
+    kernel: GramKernel,
+    train: "NDArray[np.int64]",
+    rows: "NDArray[np.int64]",
+) -> "NDArray[Any]":
+    """The same in the course of the fit, from its dual variables."""
+    alphas = state.csr.astype(state.dtype, copy=False)
+    support = np.flatnonzero(np.diff(alphas.indptr))
+    coef = alphas[support].toarray()
+    scores = _scores(kernel, rows, train[support], coef)
+    if fit_intercept:
+        scores += coef.sum(axis=0)
+    predicted: NDArray[Any] = state.classes[scores.argmax(axis=1)]
+    return predicted
+
+
+def _scores(
+    kernel: GramKernel,
+    rows: "NDArray[np.int64]",
+    support: "NDArray[np.int64]",
+    coef: "NDArray[Any]",
+) -> "NDArray[Any]":
+    values = np.empty((len(rows), len(support)), coef.dtype)
+    kernel.evaluate(kernel.points(rows), kernel.points(support), values, 1)
+    scores: NDArray[Any] = values @ coef
+    return scores

@@ -2,14 +2,12 @@
 
 import itertools
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
-
-import numpy as np
 
 from polymargin.model_selection._axes import Axis, Span
 from polymargin.model_selection._fits import Chain, Score
-from polymargin.model_selection._result import GridBorder, GridPoint, preference
+from polymargin.model_selection._result import GridBorder, GridPoint, make_point, preference
 
 MOST_STEPS = 10  # by which a grid may grow to each side
 
@@ -41,11 +39,7 @@ class Grid:
         spans = [Span(0, 0) if axis is None else axis.span for axis in self._axes]
         self._spans = {name: list(spans) for name in machines}
         self._points: dict[str, dict[_Place, GridPoint]] = {name: {} for name in machines}
-
-    @property
-    def n_fits(self) -> int:
-        """So far."""
-        return self._n_folds * sum(map(len, self._points.values()))
+        self.n_fits = 0
 
     def points(self) -> tuple[GridPoint, ...]:
         """All points by machine, C and gamma."""
@@ -95,10 +89,10 @@ class Grid:
             values = tuple(axis_C.value(i) for i in indices)
             # Refinements start anew, so that their points do not depend on growth before.
             start = self._start(machine, i_gamma, indices[0]) if level == 0 else None
-            keeps_ends = self._extend and level == 0
+            keeps = (values[0], values[-1]) if self._extend and level == 0 else ()
             at = [(i, i_gamma) for i in indices]
             planned += [
-                Planned(Chain(machine, gamma, fold, values, start, keeps_ends), at)
+                Planned(Chain(machine, gamma, fold, values, start, keeps), at)
                 for fold in range(self._n_folds)
             ]
         return planned
@@ -156,22 +150,23 @@ class Grid:
             found = found or wider is not None
         return found
 
-    def add(self, level: int, planned: list[Planned], results: list[list[Score]]) -> None:
-        """Take in the scores of chains."""
-        scores: dict[tuple[str, float | None, float, _Place], list[Score]]
+    def add(
+        self, level: int, planned: list[Planned], results: Sequence[Sequence[Score | None]]
+    ) -> None:
+        """Take in the scores of chains, None where a fold was left out."""
+        scores: dict[tuple[str, float | None, float, _Place], list[Score | None]]
         scores = defaultdict(list)
         for (chain, at), result in zip(planned, results, strict=True):
             for C, place, score in zip(chain.Cs, at, result, strict=True):
                 scores[chain.machine, chain.gamma, C, place].append(score)
         for (machine, gamma, C, place), folds in scores.items():
-            accuracies = [score.accuracy for score in folds]
-            self._points[machine][place] = GridPoint(
-                machine=machine,
-                C=C,
-                gamma=gamma,
-                level=level,
-                mean_score=float(np.mean(accuracies)),
-                std_score=float(np.std(accuracies)),
-                scores=tuple(accuracies),
-                converged=all(score.converged for score in folds),
+            known = [score for score in folds if score is not None]
+            self.n_fits += len(known)
+            self._points[machine][place] = make_point(
+                machine,
+                C,
+                gamma,
+                level,
+                [None if score is None else score.accuracy for score in folds],
+                converged=all(score.converged for score in known),
             )

@@ -27,11 +27,17 @@ class GridPoint:
     level : int
         0 for a point of the coarse grid, r for one of the r-th refinement.
     mean_score, std_score : float
-        Mean and standard deviation of the accuracy over the folds.
+        Mean and standard deviation of the accuracy over the folds; NaN where not all were run.
     scores : tuple of float
-        The accuracy on each fold.
+        The accuracy on each fold; NaN for those that were not run, as the point could not become
+        the best one any more.
     converged : bool
-        Whether the fits of all folds reached `tol`.
+        Whether all fits reached `tol`.
+    complete : bool
+        Whether all folds were run.
+    bound : float
+        The mean accuracy if all folds that were not run were without an error: `mean_score` of a
+        complete point is at most that.
     """
 
     machine: str
@@ -42,6 +48,8 @@ class GridPoint:
     std_score: float
     scores: tuple[float, ...]
     converged: bool
+    complete: bool
+    bound: float
 
     @property
     def params(self) -> dict[str, Any]:
@@ -159,7 +167,8 @@ class GridSearch:
         Points are cells as large as the step of their grid, finer ones on top of coarser ones; a
         star marks the best point. Colours mean the same for all machines; the worst tenth of all
         points shares one. Without gamma it is a curve over C with one standard deviation
-        to either side.
+        to either side. Points that were given up show the mean of the folds that were run; a
+        small cross marks them.
 
         Parameters
         ----------
@@ -180,14 +189,16 @@ class GridSearch:
             _, ax = pyplot.subplots(layout="constrained")
         ax.set(xlabel="log₂ C", title=f"{find_machine(machine).title}: {best.mean_score:.4f}")
         if self.log2_gamma is None:
-            means = [point.mean_score for point in points]
-            deviations = [point.std_score for point in points]
+            means = [_mean_so_far(point) for point in points]
+            deviations = [0.0 if math.isnan(p.std_score) else p.std_score for p in points]
             ax.errorbar([math.log2(p.C) for p in points], means, deviations, marker=".", capsize=2)
+            _cross_out(ax, [(math.log2(p.C), _mean_so_far(p)) for p in points if not p.complete])
             ax.plot(math.log2(best.C), best.mean_score, "*", markersize=12, color="black")
             ax.set(ylabel="accuracy")
             return ax
         steps = (self.log2_C[2], self.log2_gamma[2])
         self._draw_cells(ax, sorted(points, key=lambda point: point.level), steps)
+        _cross_out(ax, [_place(point) for point in points if not point.complete])
         ax.plot(*_place(best), "*", markersize=12, color="black")
         ax.set(ylabel="log₂ γ")
         return ax
@@ -198,11 +209,11 @@ class GridSearch:
         corners = np.array([[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]]) * steps
         cells = PolyCollection(
             [np.array(_place(point)) + corners / 2**point.level for point in points],
-            array=np.array([point.mean_score for point in points]),
+            array=np.array([_mean_so_far(point) for point in points]),
             edgecolors="face",
         )
-        scores = [point.mean_score for point in self.points]
-        cells.set_clim(float(np.quantile(scores, 0.1)), max(scores))
+        scores = [_mean_so_far(point) for point in self.points]
+        cells.set_clim(float(np.nanquantile(scores, 0.1)), float(np.nanmax(scores)))
         ax.add_collection(cells)
         ax.autoscale_view()
         ax.figure.colorbar(cells, ax=ax, label="accuracy", extend="min")
@@ -218,6 +229,58 @@ def _place(point: GridPoint) -> tuple[float, float]:
     return math.log2(point.C), math.log2(point.gamma or 1.0)
 
 
+def _mean_so_far(point: GridPoint) -> float:
+    known = [score for score in point.scores if not math.isnan(score)]
+    return mean_of(known) if known else math.nan
+
+
+def _cross_out(ax: Any, places: Sequence[tuple[float, float]]) -> None:
+    if places:
+        ax.plot(*zip(*places, strict=True), "x", markersize=4, color="grey", linestyle="none")
+
+
+def make_point(
+    machine: str,
+    C: float,
+    gamma: float | None,
+    level: int,
+    accuracies: Sequence[float | None],
+    *,
+    converged: bool,
+) -> GridPoint:
+    """A point with its accuracy on each fold, None for those that were not run."""
+    scores = tuple(math.nan if accuracy is None else accuracy for accuracy in accuracies)
+    complete = None not in accuracies
+    return GridPoint(
+        machine=machine,
+        C=C,
+        gamma=gamma,
+        level=level,
+        mean_score=mean_of(scores) if complete else math.nan,
+        std_score=float(np.std(scores)) if complete else math.nan,
+        scores=scores,
+        converged=converged,
+        complete=complete,
+        bound=bound_of(accuracies),
+    )
+
+
+def mean_of(accuracies: Sequence[float]) -> float:
+    """Over folds."""
+    return float(np.mean(accuracies))
+
+
+def bound_of(accuracies: Sequence[float | None]) -> float:
+    """The mean with no error on folds that are unknown."""
+    return mean_of([1.0 if accuracy is None else accuracy for accuracy in accuracies])
+
+
 def preference(point: GridPoint) -> tuple[float, float, float]:
+    """Smallest for the best, infinite for a point that was given up."""
+    mean = point.mean_score if point.complete else -math.inf
+    return preference_of(mean, point.C, point.gamma)
+
+
+def preference_of(mean: float, C: float, gamma: float | None) -> tuple[float, float, float]:
     """Smallest for the best; means that differ by rounding are equal."""
-    return -round(point.mean_score, 12), point.C, point.gamma or 0.0
+    return (-round(mean, 12) if math.isfinite(mean) else math.inf), C, gamma or 0.0

@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from numbers import Integral, Real
 from typing import Any
 
@@ -21,9 +22,20 @@ from polymargin.estimators import KernelSVM, LinearSVM
 from polymargin.fit import RandomSource, check_sample_weight, check_X, make_problem
 from polymargin.kernel import IndefiniteKernelWarning, LostDigitsWarning, has_gamma
 from polymargin.model_selection._axes import make_axis
-from polymargin.model_selection._fits import Data, Fits, Gate, GramFits, RowFits, Score
+from polymargin.model_selection._fits import (
+    Chain,
+    Data,
+    Fits,
+    Gate,
+    GramFits,
+    Judge,
+    RowFits,
+    Score,
+)
 from polymargin.model_selection._folds import make_folds
-from polymargin.model_selection._grid import MOST_STEPS, Grid, Planned
+from polymargin.model_selection._grid import MOST_STEPS, Grid
+from polymargin.model_selection._odds import Odds
+from polymargin.model_selection._race import Race
 from polymargin.model_selection._result import GridBorder, GridSearch
 from polymargin.solvers import choose
 
@@ -46,6 +58,7 @@ def nested_grid_search(
     log2_gamma: tuple[float, float, float] | str | None = "auto",
     refinements: int = 1,
     extend: bool = False,
+    race: float | None = 0.001,
     cv: Any = 5,
     groups: Any = None,
     split_params: Mapping[str, Any] | None = None,
@@ -63,7 +76,8 @@ def nested_grid_search(
     best point so far, inside the ranges given. Of points of equal mean accuracy that of the
     smallest C is the best, then that of the smallest gamma. A best point on the border of the
     grid, better than all points inside, is warned of (`GridBorderWarning`), or with `extend` the
-    grid grows there.
+    grid grows there. Points that cannot become the best any more are given up before all folds
+    were run, see `race`.
 
     Nested grid search with five folds is how Doğan, Glasmachers and Igel (2011, section 6.1)
     compare machines.
@@ -92,6 +106,12 @@ def nested_grid_search(
         at a time, until the best point is inside or 10 steps were added on that side. Points
         that are known stay, and fits at a new C start from those at the border. A range of one
         point does not grow.
+    race : float or None, default=0.001
+        When a point is given up before all folds were run. 0: when it could not become the best of
+        its machine even without an error on the folds that are left, which never changes the
+        outcome. A larger number, below 0.5: also when it is so far behind the best point, counted
+        by the rows that one of them alone has right, that chance would do this to a point of equal
+        accuracy with that probability only. None: never, all folds of all points are run.
     cv : int, splitter or iterable, default=5
         The folds: a number of stratified, shuffled folds (None is 5), or what scikit-learn takes.
     groups : array-like of shape (n,), default=None
@@ -156,6 +176,9 @@ def nested_grid_search(
         raise ValueError(f"refit has to be True or False, got {refit!r}")
     if not isinstance(extend, bool | np.bool_):
         raise ValueError(f"extend has to be True or False, got {extend!r}")
+    is_risk = isinstance(race, Real) and not isinstance(race, bool) and 0 <= race < 0.5
+    if race is not None and not is_risk:
+        raise ValueError(f"race has to be None or a number from 0 to below 0.5, got {race!r}")
     names = _find_machines(estimator.machine if machines is None else machines)
     for name in names:
         choose(estimator, name)  # what is not defined is refused before any work
@@ -173,6 +196,8 @@ def nested_grid_search(
     _check_weights(data)
 
     grid = Grid(names, axis_C, axis_gamma, len(folds), extend=bool(extend))
+    odds = None if race is None else Odds(float(race), data, groups)
+    races = Race(odds, len(folds), goes_ahead=isinstance(estimator, KernelSVM))
     n_gammas = len(folds) if axis_gamma is None else len(axis_gamma.coarse(axis_gamma.span))
     # The limit on the threads of matrix products belongs to the whole process: set here, it is
     # not set and lifted by fits that run at the same time.
@@ -186,8 +211,11 @@ def nested_grid_search(
             title = f"refinement {level}" if level else "coarse grid"
             planned = grid.plan(level)
             while planned:
-                fits.plan([chain for chain, _ in planned])
-                grid.add(level, planned, _run(fits, planned, n_threads, title, verbose))
+                total = sum(len(chain.Cs) for chain, _ in planned)
+                with _progress(verbose, title, total) as advance:
+                    run = partial(_run, fits, n_threads, advance)
+                    grid.add(level, planned, races.results(planned, run, advance))
+                fits.forget_postponed()
                 planned, title = grid.grow(level), "extended grid"
     range_C, range_gamma = grid.ranges()
     assert range_C is not None
@@ -210,26 +238,29 @@ def nested_grid_search(
 
 
 def _run(
-    fits: Fits, planned: list[Planned], n_threads: int, title: str, verbose: int
-) -> list[list[Score]]:
+    fits: Fits,
+    n_threads: int,
+    advance: Callable[[int], None],
+    chains: list[Chain],
+    judge: Judge | None,
+) -> list[list[Score | None]]:
     """The scores of all chains; whatever ends this early also ends the chains under way."""
     gate = Gate()
-    total = sum(len(chain.Cs) for chain, _ in planned)
-    with _progress(verbose, title, total) as on_fit:
-        try:
-            results: list[list[Score]] = Parallel(n_jobs=n_threads, require="sharedmem")(
-                delayed(fits.run)(chain, gate, on_fit) for chain, _ in planned
-            )
-        finally:
-            gate.close()
+    fits.plan(chains)
+    try:
+        results: list[list[Score | None]] = Parallel(n_jobs=n_threads, require="sharedmem")(
+            delayed(fits.run)(chain, gate, advance, judge) for chain in chains
+        )
+    finally:
+        gate.close()
     return results
 
 
 @contextmanager
-def _progress(verbose: int, title: str, total: int) -> Iterator[Callable[[], None]]:
-    """What to call after each fit."""
+def _progress(verbose: int, title: str, total: int) -> Iterator[Callable[[int], None]]:
+    """What to call with the number of fits that were made or need not be made."""
     if verbose <= 0:
-        yield lambda: None
+        yield lambda n_fits: None
         return
     from rich.console import Console
     from rich.progress import (
@@ -250,7 +281,7 @@ def _progress(verbose: int, title: str, total: int) -> Iterator[Callable[[], Non
     )
     with progress:
         task = progress.add_task(title, total=total)
-        yield lambda: progress.advance(task)
+        yield lambda n_fits: progress.advance(task, n_fits)
 
 
 def _find_machines(given: Any) -> tuple[str, ...]:
@@ -296,10 +327,10 @@ def _make_fits(
         return RowFits(estimator, data)
     # One of products or distances, others of a gamma, and for each thread that of a fold.
     n_matrices = 1 + min(n_threads, n_gammas) + n_threads
-    n_bytes = n_matrices * data.X.shape[0] ** 2 * data.X.dtype.itemsize
-    if estimator.kernel != "precomputed" and n_bytes > matrix_size * 2**20:
+    n_room = matrix_size * 2**20 / (data.X.shape[0] ** 2 * data.X.dtype.itemsize)
+    if estimator.kernel != "precomputed" and n_matrices > n_room:
         return RowFits(estimator, data)
-    return GramFits(estimator, data, n_threads)
+    return GramFits(estimator, data, n_threads, n_kept=max(0, int(n_room - n_matrices)))
 
 
 def _warn_not_converged(search: GridSearch, estimator: LinearSVM | KernelSVM) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from polymargin._attempt import unchanged_on_failure
@@ -15,6 +15,7 @@ from polymargin._sklearn import Interval, StrOptions, fit_context
 from polymargin._wording import listed_names
 from polymargin.errors import DataError
 from polymargin.preprocessing._dates import date_feature_names, mark_parts, to_days
+from polymargin.preprocessing._hashing import HashingVectorizer
 from polymargin.preprocessing._scaler import Scaler
 from polymargin.preprocessing._seen import SeenColumns
 from polymargin.preprocessing._words import texts_of, words_of
@@ -62,6 +63,8 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Shortest and longest n-grams of texts.
     hash_bits : int, default=18
         Hashing makes ``2**hash_bits`` features of a text.
+    n_jobs : int, default=None
+        Number of threads that hash texts; None is 1, -1 all cores. Features do not depend on it.
 
     Attributes
     ----------
@@ -103,6 +106,7 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         "analyzer": [StrOptions({"word", "char", "char_wb"})],
         "ngram_range": [tuple],
         "hash_bits": [Interval(Integral, 1, 30, closed="both")],
+        "n_jobs": [Integral, None],
     }
 
     def __init__(
@@ -113,6 +117,7 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         analyzer: str = "word",
         ngram_range: tuple[int, int] = (1, 1),
         hash_bits: int = 18,
+        n_jobs: int | None = None,
     ) -> None:
         self.missing = missing
         self.scale = scale
@@ -120,6 +125,7 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.analyzer = analyzer
         self.ngram_range = ngram_range
         self.hash_bits = hash_bits
+        self.n_jobs = n_jobs
 
     @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: "Columns", y: Any = None) -> "Self":
@@ -199,9 +205,9 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def make_vectorizer(self, kind: str) -> Any:
         """What makes features of a text, not fitted; `kind` is "text:tfidf" or "text:hashing"."""
-        from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
+        from sklearn.feature_extraction.text import TfidfVectorizer
 
-        shared = {"analyzer": self.analyzer, "ngram_range": self.ngram_range}
+        shared: dict[str, Any] = {"analyzer": self.analyzer, "ngram_range": self.ngram_range}
         if kind == "text:hashing":
             return HashingVectorizer(n_features=2**self.hash_bits, alternate_sign=False, **shared)
         return TfidfVectorizer(sublinear_tf=True, **shared)
@@ -333,7 +339,10 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """The sparse features of a category or a text."""
         categories = self.categories_[i]
         if categories is None:
-            return sparse.csr_array(self.vectorizers_[i].transform(texts_of(values)))
+            vectorizer = self.vectorizers_[i]
+            if isinstance(vectorizer, HashingVectorizer):
+                vectorizer = clone(vectorizer).set_params(n_jobs=self.n_jobs)
+            return sparse.csr_array(vectorizer.transform(texts_of(values)))
         found = _positions(self.names_[i], values, categories)
         is_known = found >= 0
         starts = np.concatenate([[0], np.cumsum(is_known)])

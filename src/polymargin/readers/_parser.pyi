@@ -1,4 +1,4 @@
-"""Compiled readers of text files; `_svmlight.py` and `_cut_rows.py` use them."""
+"""Compiled readers of text files; `_svmlight.py`, `_cut_rows.py` and `_texts.py` use them."""
 
 from typing import TypeAlias
 
@@ -103,3 +103,13 @@ class TableLines:
 
 def cut_lines(text: bytes, delimiter: str, width: int, longest_cell: int) -> TableLines:
     """Cut lines into `width` cells each, without the GIL; `longest_cell` counts bytes."""
+
+def cut_texts(
+    block: bytes, has_labels: bool
+) -> tuple[list[str], list[str], NDArray[np.int64], int, int]:
+    """Cut lines of ``label<TAB>text``, or of texts alone, up to the first line in doubt.
+
+    Returns the texts, their labels if there are any, their lines from 0, and how many lines and
+    bytes are cut. A line is in doubt if it is not UTF-8, has a zero, another number of tabs or a
+    blank label, or is blank without being empty.
+    """

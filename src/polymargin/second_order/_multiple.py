@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
     from polymargin.second_order._variables import Variables
 
-_SCALES = tuple(1 + 2.0**-e for e in range(16, 1, -1))
+_EXPONENTS = range(-16, -1)  # of s - 1
+_CLOSER = (0.7, 0.85, 1.2, 1.4)  # times the best s - 1 of these
 
 
 class Multiple(NamedTuple):
@@ -27,10 +28,17 @@ def best_multiple(variables: "Variables", scores: "NDArray[np.float64]", primal:
     """Of scores whose own primal objective is known."""
     margins = variables.margins(scores)
     norm = primal - variables.loss(margins)
-    best = Multiple(1.0, primal)
-    for scale in _SCALES:
-        longer = Multiple(scale, scale * scale * norm + variables.loss(scale * margins))
+
+    def at(more: float) -> Multiple:
+        scale = 1 + more
+        return Multiple(scale, scale * scale * norm + variables.loss(scale * margins))
+
+    best, more = Multiple(1.0, primal), 0.0
+    for e in _EXPONENTS:
+        longer = at(2.0**e)
         if longer.primal >= best.primal:
             break
-        best = longer
+        best, more = longer, 2.0**e
+    for factor in _CLOSER if more else ():
+        best = min(best, at(factor * more), key=lambda multiple: multiple.primal)
     return best

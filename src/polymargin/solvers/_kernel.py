@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 class Blocks(OuterLoop):
     """Two-level working sets: kernel machines by blocks of examples.
 
+    A working set is solved two variables at a time or, an example after the other, by the block
+    solver.
+
     Parameters
     ----------
     size : int, default=0
@@ -29,7 +32,10 @@ class Blocks(OuterLoop):
     fraction : float, default=0.1
         Part of its gap at which a working set is left.
     passes : int, default=20
-        Bound on the passes over a working set.
+        Bound on the passes over a working set; as many steps as it has examples are a pass.
+    pairs : bool, default=True
+        Whether two variables at a time are moved where that is defined, for the machine ``"ww"``
+        with ``block_solver="auto"``.
 
     Examples
     --------
@@ -42,17 +48,22 @@ class Blocks(OuterLoop):
     size: int = 0
     fraction: float = 0.1
     passes: int = 20
+    pairs: bool = True
 
     def __post_init__(self) -> None:
         check_count(self, "size", 0)
         check_positive(self, "fraction")
         check_count(self, "passes", 1)
+        check_flag(self, "pairs")
 
-    def size_for(self, n_classes: int) -> int:
-        """Examples in a working set of this many classes."""
+    def sizes_for(self, n_classes: int, by_pairs: bool) -> tuple[int, int]:
+        """Examples in the first working sets of so many classes, and in the last ones."""
         if self.size:
-            return max(self.size, 2)
-        return 1024 if n_classes <= 32 else 512
+            return max(self.size, 2), max(self.size, 2)
+        if by_pairs:
+            return 256, 2048
+        size = 1024 if n_classes <= 32 else 512
+        return size, size
 
 
 @dataclass(frozen=True)

@@ -73,13 +73,17 @@ class LocalDescent(OuterLoop):
     Parameters
     ----------
     passes : int, default=5
-        Bound on the passes of a process over its rows before it meets the others.
+        Bound on the passes of a process over its active rows before it looks at all of them.
     shrinking : bool, default=True
-        Whether rows at rest are set aside until the next meeting, and those with next to nothing to
-        gain are left as they are.
+        Whether variables that have not moved in three looks at all rows are left out until a check
+        finds that they matter, rows at rest are set aside until the next look, and those with next
+        to nothing to gain are left as they are.
     class_lists : bool, default=True
         Whether, with more than 32 classes, passes over the classes that matter to a row follow the
         one over all.
+    epochs : int, default=None
+        So many passes, whatever the gap is; None: until the fit has converged. One process alone
+        makes no more than these, and ends before where it has converged.
 
     Examples
     --------
@@ -92,17 +96,22 @@ class LocalDescent(OuterLoop):
     passes: int = 5
     shrinking: bool = True
     class_lists: bool = True
+    epochs: int | None = None
 
     def __post_init__(self) -> None:
         check_count(self, "passes", 1)
         for flag in ("shrinking", "class_lists"):
             check_flag(self, flag)
+        if self.epochs is not None:
+            check_count(self, "epochs", 1)
 
     def apply(self, options: "LinearOptions") -> None:
         """Write this choice into the options of the core."""
         options.shrinking = bool(self.shrinking)
         options.class_lists = bool(self.class_lists)
         options.second_order = False
+        if self.epochs is not None:
+            options.max_iter = int(self.epochs)
 
 
 @dataclass(frozen=True)
@@ -112,9 +121,10 @@ class DealtClasses(OuterLoop):
     Parameters
     ----------
     shrinking : bool, default=True
-        Whether rows with next to nothing to gain are left as they are.
+        Whether variables at rest are left out.
     epochs : int, default=None
-        So many passes, whatever the gap is; None: until the fit has converged.
+        So many passes, whatever the gap is; None: until the fit has converged. One process alone
+        makes no more than these, and ends before where it has converged.
     part : float, default=0.1
         Part of a pass between two exchanges.
     """
@@ -156,12 +166,17 @@ class MeanWeights(DealtClasses):
     Parameters
     ----------
     shrinking : bool, default=True
-        Whether rows at rest are set aside for some passes, and those with next to nothing to gain
-        are left as they are.
+        Whether variables that have not moved in three looks at all rows are left out until a check
+        finds that they matter, rows at rest are set aside until the next look, and those with next
+        to nothing to gain are left as they are.
     epochs : int, default=None
-        So many passes, whatever the gap is; None: until the fit has converged.
+        So many passes, whatever the gap is; None: until the fit has converged. One process alone
+        makes no more than these, and ends before where it has converged.
     part : float, default=0.1
         Part of a pass after which the mean is brought up to date.
+    overlap : bool, default=False
+        Whether the mean is on its way while work goes on: it is brought up to date after every
+        second part, to that after the first of both.
 
     Examples
     --------
@@ -171,6 +186,11 @@ class MeanWeights(DealtClasses):
     """
 
     name: ClassVar[str] = "mean-weights"
+    overlap: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_flag(self, "overlap")
 
     def is_defined_for(self, machine: "MachineInfo") -> bool:
         return machine.separable or (
@@ -184,18 +204,24 @@ class Leagues(DealtClasses):
 
     For `polymargin.distributed.LinearSVM`, see there, and for Weston and Watkins' machine, whose
     steps need the weights of two classes alone (Alber, Zimmert, Doğan and Kloft). Each process has
-    the weights of the two leagues whose match it hosts. On one process it is `BlockDescent` without
+    the weights of the two leagues whose matches it hosts, and plays as many of these at a time as
+    `n_jobs` has threads. On one process it is `BlockDescent` without
     second-order steps.
 
     Parameters
     ----------
     shrinking : bool, default=True
-        Whether rows with next to nothing to gain in a match are left as they are.
+        Whether variables that have not moved in three tournaments are left out until a check finds
+        that they matter, and rows with next to nothing to gain in a match are left as they are.
     epochs : int, default=None
-        So many passes, whatever the gap is; None: until the fit has converged.
+        So many passes, whatever the gap is; None: until the fit has converged. One process alone
+        makes no more than these, and ends before where it has converged.
     part : float, default=1.0
         Part of the rows that are visited in a tournament. Small ones send more and converge more
         slowly.
+    sparse : bool, default=True
+        Whether of weights that are mostly zero only those that are not, and have changed, travel;
+        False: all of them.
 
     Examples
     --------
@@ -206,6 +232,11 @@ class Leagues(DealtClasses):
 
     name: ClassVar[str] = "leagues"
     part: float = 1.0
+    sparse: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_flag(self, "sparse")
 
     def is_defined_for(self, machine: "MachineInfo") -> bool:
         return machine.relative and not machine.simplex

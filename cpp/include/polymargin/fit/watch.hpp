@@ -12,7 +12,9 @@ namespace polymargin {
 
 class Watch {
 public:
-    explicit Watch(const Observer& observer) : observer_(observer) {}
+    // `before` are seconds that count as passed.
+    explicit Watch(const Observer& observer, double before = 0)
+        : observer_(observer), paused_(-before) {}
 
     double seconds() const {
         const auto passed = std::chrono::steady_clock::now() - start_;
@@ -57,7 +59,7 @@ public:
 private:
     const Observer& observer_;
     std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-    double next_ = 0.1, paused_ = 0;
+    double next_ = 0.1, paused_;
     bool stopped_ = false;
 };
 

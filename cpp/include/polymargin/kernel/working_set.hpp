@@ -1,15 +1,17 @@
-// The problem of a working set: block coordinate descent over a few examples with the Gram matrix
-// and the scores of those alone, all else fixed.
+// The problem of a working set: a few examples with the Gram matrix and the scores of those alone,
+// all else fixed.
 //
 //     max_beta D(beta) over beta_i, i in W;   f_i = F_i + sum_{j in W} K_ij (a_j - a_j_old)
 //
 // Scores are kept by class, so that a visit adds a multiple of one row of the Gram matrix to the
 // scores of each class that it changed. Visits end when the gap of the working set, as a pass
-// meets it, has fallen to a fraction of what it was.
+// meets it, has fallen to a fraction of what it was. Where passes are slow, as they are at large C,
+// steps over the two variables that gain most take over (pair_steps.hpp).
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 #include <span>
 #include <vector>
@@ -17,6 +19,7 @@
 #include "polymargin/block/example.hpp"
 #include "polymargin/block/solver.hpp"
 #include "polymargin/duals.hpp"
+#include "polymargin/kernel/pair_steps.hpp"
 #include "polymargin/kernel/problem.hpp"
 #include "polymargin/kernel/scores.hpp"
 #include "polymargin/random.hpp"
@@ -27,16 +30,20 @@ template <class T>
 class WorkingSet {
 public:
     struct Plan {
-        double fraction;  // of the first pass's gap at which the visits end
-        int passes;       // at most
+        double fraction;  // of the first gap at which the visits end
+        int passes;       // at most; as many steps as examples are one
     };
 
-    WorkingSet(const KernelProblem<T>& problem, BlockChoice choice, std::uint64_t seed)
+    // With steps over pairs where they are asked for and defined.
+    WorkingSet(const KernelProblem<T>& problem, BlockChoice choice, bool by_pairs,
+               std::uint64_t seed)
         : problem_(problem),
           block_(problem.machine, problem.k),
           solver_(choice, seed),
           random_(seed),
-          change_(problem.machine, problem.k) {}
+          change_(problem.machine, problem.k),
+          pairs_(problem),
+          by_pairs_(by_pairs && PairSteps<T>::defined_for(problem.machine)) {}
 
     // With the choices of another one, for other examples.
     WorkingSet(const KernelProblem<T>& problem, const WorkingSet& other)
@@ -44,7 +51,9 @@ public:
           block_(problem.machine, problem.k),
           solver_(other.solver_),
           random_(other.random_),
-          change_(problem.machine, problem.k) {}
+          change_(problem.machine, problem.k),
+          pairs_(problem),
+          by_pairs_(other.by_pairs_) {}
 
     struct Outcome {
         AlphaChanges<T> changes;
@@ -56,22 +65,12 @@ public:
     Outcome solve(std::span<const std::int64_t> examples, const T* gram, const ScoreRows& scores,
                   const Plan& plan, Duals<T>& duals) {
         load(examples, duals, scores);
-        std::int64_t visits = 0;
-        double start = 0, negligible = 0;
-        for (int pass = 0; pass < plan.passes; ++pass) {
-            random_.shuffle(std::span(order_));
-            const bool all = pass % full_every == 0;
-            double gap = 0;
-            for (const std::uint32_t e : order_) {
-                if (all || gaps_[e] > negligible) {
-                    gaps_[e] = visit(e, gram, negligible);
-                    ++visits;
-                }
-                gap += gaps_[e];
-            }
-            if (pass == 0) start = gap;
-            negligible = 0.1 * plan.fraction * start / static_cast<double>(order_.size());
-            if (gap <= plan.fraction * start) break;
+        const Descent done = descend(gram, plan);
+        std::int64_t visits = done.visits;
+        if (by_pairs_ && !done.reached) {
+            const std::int64_t most = std::int64_t(plan.passes) * std::int64_t(examples.size());
+            visits += pairs_.solve(examples, gram, scores_.data(), stride_, done.enough,
+                                   most - visits, beta_.data(), block_.size());
         }
         return {store(duals), visits};
     }
@@ -79,6 +78,38 @@ public:
 private:
     // Passes between these leave out examples whose gap was negligible.
     static constexpr int full_every = 4;
+    // Part of the gap of the pass before it that a slow one leaves.
+    static constexpr double slow = 0.6;
+
+    struct Descent {
+        std::int64_t visits = 0;
+        double enough = 0;  // gap that was to be reached
+        bool reached = false;
+    };
+
+    // Where pairs are to follow, passes end as soon as one is slow.
+    Descent descend(const T* gram, const Plan& plan) {
+        Descent done;
+        double last = std::numeric_limits<double>::infinity(), negligible = 0;
+        for (int pass = 0; pass < plan.passes; ++pass) {
+            random_.shuffle(std::span(order_));
+            const bool all = pass % full_every == 0;
+            double gap = 0;
+            for (const std::uint32_t e : order_) {
+                if (all || gaps_[e] > negligible) {
+                    gaps_[e] = visit(e, gram, negligible);
+                    ++done.visits;
+                }
+                gap += gaps_[e];
+            }
+            if (pass == 0) done.enough = plan.fraction * gap;
+            negligible = 0.1 * done.enough / static_cast<double>(order_.size());
+            done.reached = gap <= done.enough;
+            if (done.reached || (by_pairs_ && gap > slow * last)) break;
+            last = gap;
+        }
+        return done;
+    }
 
     void load(std::span<const std::int64_t> examples, const Duals<T>& duals,
               const ScoreRows& scores) {
@@ -167,6 +198,8 @@ private:
     std::vector<double> gaps_;  // that the last visits met
     std::vector<DualEntry<T>> entries_;
     AlphaChange change_;
+    PairSteps<T> pairs_;
+    bool by_pairs_;
 };
 
 }  // namespace polymargin

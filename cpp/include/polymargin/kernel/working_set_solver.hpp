@@ -28,8 +28,8 @@ public:
     using Outcome = typename WorkingSet<T>::Outcome;
 
     WorkingSetSolver(const KernelProblem<T>& problem, Duals<T> duals, BlockChoice choice,
-                     std::uint64_t seed)
-        : problem_(problem), duals_(std::move(duals)), set_(problem_, choice, seed) {}
+                     bool by_pairs, std::uint64_t seed)
+        : problem_(problem), duals_(std::move(duals)), set_(problem_, choice, by_pairs, seed) {}
 
     // For some of its examples, all others fixed. `problem` holds theirs alone.
     WorkingSetSolver(const KernelProblem<T>& problem, const WorkingSetSolver& whole,

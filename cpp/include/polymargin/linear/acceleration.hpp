@@ -57,9 +57,11 @@ public:
 private:
     static constexpr std::size_t small = 1 << 14;  // weights, and dual variables
     static constexpr std::size_t most = 1 << 27;   // weights and their like
-    // That tell a pace, at first and, of sparse rows, once a step was taken.
-    static constexpr double first_passes = 10, next_passes = Rows::is_sparse ? 5 : 10;
-    static constexpr double many_passes = 150;  // about what three steps take
+    // That tell a pace, at first and once a step was taken. Descent on sparse rows starts slowly.
+    static constexpr double first_passes = Rows::is_sparse ? 30 : 10;
+    static constexpr double next_passes = Rows::is_sparse ? 3 : 10;
+    // About what three steps take; of sparse rows they may have to be careful ones.
+    static constexpr double many_passes = Rows::is_sparse ? 300 : 150;
 
     // Where steps are cheap, every few sweeps once the bounds of most examples are settled; else
     // where descent would take long.

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "polymargin/linear/active_set.hpp"
+#include "polymargin/linear/idle.hpp"
 #include "polymargin/linear/look.hpp"
 #include "polymargin/linear/sweep.hpp"
 
@@ -64,13 +65,18 @@ public:
                                                      .near = std::isinf(threshold_)
                                                                  ? T(0)
                                                                  : threshold_ / 2,
-                                                     .negligible = negligible};
+                                                     .negligible = negligible,
+                                                     .idle = idle_};
         double gap = 0;
         sweep_.run(examples_.active().subspan(first, last - first), plan,
                    [&](std::size_t place, const State& state) {
                        const std::size_t at = first + place;
                        gap += state.gap;
                        weight_ += problem_.upper[examples_[at]];
+                       if (idle_) {
+                           const bool has_moved = state.moves && state.gap > negligible;
+                           idle_->note(examples_[at], has_moved, duals_);
+                       }
                        if (!(options_.shrinking && state.stable)) examples_.keep(at);
                        return interrupted(at);
                    });
@@ -80,7 +86,7 @@ public:
     void end(bool whole, bool listed) {
         if (listed) return;
         if (whole) examples_.end_choice();
-        threshold_ = T(0.5 * gap_ / weight_);
+        if (weight_ > 0) threshold_ = T(0.5 * gap_ / weight_);  // none may be active
     }
 
     // That of Sweep from now on.
@@ -102,12 +108,17 @@ public:
         return look;
     }
 
-    // All examples become active.
+    // All examples become active, but for those that are idle.
     void take_back() {
         examples_.begin_choice();
-        for (std::size_t at = 0; at < examples_.all().size(); ++at) examples_.keep(at);
+        for (std::size_t at = 0; at < examples_.all().size(); ++at) {
+            if (!(idle_ && idle_->leaves_out(examples_[at]))) examples_.keep(at);
+        }
         examples_.end_choice();
     }
+
+    // Leaves out idle variables from now on.
+    void watch(IdleVariables& idle) { idle_ = &idle; }
 
 private:
     const LinearProblem<Rows>& problem_;
@@ -116,6 +127,7 @@ private:
     const LinearOptions& options_;
     ActiveSet examples_;
     Sweep<Rows, Store> sweep_;
+    IdleVariables* idle_ = nullptr;  // null: none is left out
     T threshold_ = std::numeric_limits<T>::infinity();
     double gap_ = 0, weight_ = 0;  // of the examples that a sweep has met
 };

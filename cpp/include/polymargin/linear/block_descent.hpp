@@ -45,26 +45,38 @@ class BlockDescent {
 public:
     using T = typename Rows::value_type;
 
+    // What another descent has done for these dual variables, perhaps in another precision, and the
+    // weights that it ended with where they are not theirs.
+    struct Earlier {
+        double visits = 0, seconds = 0;
+        bool stopped = false;
+        std::optional<Store> weights{};
+    };
+
     BlockDescent(const LinearProblem<Rows>& problem, const LinearOptions& options, Duals<T>& duals,
-                 Store& weights, const Observer& observer)
+                 Store& weights, const Observer& observer, Earlier earlier = {})
         : problem_(problem),
           options_(options),
           goal_(options.goal),
           duals_(duals),
           weights_(weights),
-          watch_(observer),
+          watch_(observer, earlier.seconds),
           norms_(working_norms(problem)),
           examples_(problem, norms_, duals, weights, options),
           acceleration_(problem, options, norms_),
           best_(problem, options.threads),
           has_lists_(options.class_lists && !duals.flat() && !problem.machine.zero_sum),
           n_(static_cast<double>(problem.size())),
-          budget_(static_cast<double>(goal_.max_iter) * n_) {}
+          budget_(earlier.stopped ? 0 : static_cast<double>(goal_.max_iter) * n_),
+          visits_(earlier.visits),
+          goes_on_(visits_ > 0) {
+        if (earlier.weights) best_.remember(*earlier.weights);
+    }
 
     LinearOutcome run() {
-        bool converged = false;
-        if (duals_.nonzeros() > 0) {
-            rebuild();
+        bool converged = goes_on_ && visits_ < budget_ && certify();
+        if (!converged && visits_ < budget_ && duals_.nonzeros() > 0) {
+            if (!goes_on_) rebuild();
             check();
         }
         while (!converged && !watch_.interrupted() && visits_ < budget_) {
@@ -75,21 +87,31 @@ public:
             if (converged) break;
             if (watch_.stopped() || wait(gap)) continue;
             if (gap <= target()) {
-                converged = certify();
+                converged = leaves_certificate() || certify();
                 if (converged) break;
                 accept_ *= 0.9;
             }
             check();
             if (watch_.stopped() || exhausted()) break;
-            if (goal_.reached(last_gap_, primal_, violation_) || is_near()) converged = certify();
+            const bool reached = goal_.reached(last_gap_, primal_, violation_);
+            converged = reached && leaves_certificate();
+            if (!converged && (reached || is_near())) converged = certify();
         }
         if (!converged) converged = certify(true);
         return {certificate_, static_cast<std::int64_t>(std::ceil(visits_ / n_)), converged};
     }
 
+    double visits() const { return visits_; }
+    double seconds() const { return watch_.seconds(); }
+    // Whether it has ended with weights that are not those of the dual variables.
+    bool has_other_weights() const { return has_other_weights_; }
+
 private:
     static constexpr double slow = 50;  // passes
     static constexpr double infinity = std::numeric_limits<double>::infinity();
+
+    // Whether it ends where a certificate would be due. A slow fit may need other weights for that.
+    bool leaves_certificate() const { return options_.certified_later && !is_slow(); }
 
     // The gap, as a sweep meets it, at which a certificate is worth its time.
     double target() const { return goal_.by_gap() ? accept_ * goal_.tol * primal_ : 0; }
@@ -191,7 +213,7 @@ private:
     // is stopped, perhaps right after a step that was good for the dual alone; the weights of
     // others are exactly those of their dual variables.
     void lower_primal(bool at_end) {
-        if (!goal_.by_gap() || !(is_slow() || watch_.stopped())) return;
+        if (!goal_.by_gap() || !(is_slow() || watch_.stopped() || goes_on_)) return;
         auto found = best_.better_than(weights_, certificate_.primal);
         if (!found) return;
         Certificate lower = certificate_;
@@ -199,6 +221,7 @@ private:
         if (!(at_end || goal_.reached(lower))) return;
         certificate_ = lower;
         weights_ = std::move(found->weights);
+        has_other_weights_ = true;
     }
 
     bool is_slow() const { return visits_ >= slow * n_; }
@@ -250,7 +273,8 @@ private:
     std::optional<PrimalRepair<Rows, Store>> repair_;
     bool has_lists_;
 
-    double n_, budget_, visits_ = 0;
+    double n_, budget_, visits_;
+    bool goes_on_, has_other_weights_ = false;
     double repairs_ = 0;  // their visits
     bool repaired_ = false;
     Drift<T> drift_;

@@ -121,11 +121,11 @@ public:
     PassingCertificate(std::size_t features, const Lanes& lanes, bool bias)
         : W_(features, lanes, bias) {}
 
-    template <class Rows, class T>
+    template <class Rows, class T, class Reduce = Alone>
     void add(const LinearProblem<Rows>& part, const Duals<T>& duals,
-             const WeightStore auto& weights) {
+             const WeightStore auto& weights, const Reduce& reduce = {}) {
         W_.accumulate(part, duals);
-        sums_.add(sum_examples(part, duals, weights, 0, part.size()));
+        sums_.add(sum_examples(part, duals, weights, 0, part.size(), reduce));
     }
 
     const CertificateSums& sums() const { return sums_; }

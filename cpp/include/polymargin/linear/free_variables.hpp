@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <ranges>
 #include <span>
 #include <vector>
@@ -75,6 +76,7 @@ public:
     // No change yet, or none any more.
     void reset() {
         total.assign(size(), T(0));
+        values_.resize(size());
         residual = gradient;
         fixed.assign(size(), false);
         for (FreeExample& example : examples_) {
@@ -106,7 +108,7 @@ public:
             for (const std::uint32_t v : example.variables()) {
                 if (fixed[v]) continue;
                 const T value = beta[v] + total[v], bound = upper(example, v);
-                if (value > 0 && value < bound) continue;
+                if (value > 0 && value < bound * (1 - rounding)) continue;
                 total[v] = (value <= 0 ? T(0) : bound) - beta[v];
                 fixed[v] = true;
                 --example.moving;
@@ -140,19 +142,16 @@ public:
         }
     }
 
-    // The change becomes one that stays inside the bounds.
+    // The change becomes the nearest one that stays inside the bounds.
     void clip() {
         for (const FreeExample& example : examples_) {
-            const T C = T(problem_.upper[example.i]);
             T sum = 0;
             for (const std::uint32_t v : example.variables()) {
-                total[v] = std::clamp(beta[v] + total[v], T(0), upper(example, v));
-                sum += total[v];
+                values_[v] = std::clamp(beta[v] + total[v], T(0), upper(example, v));
+                sum += values_[v];
             }
-            const T scale = problem_.machine.simplex() && sum > C ? C / sum : T(1);
-            for (const std::uint32_t v : example.variables()) {
-                total[v] = total[v] * scale - beta[v];
-            }
+            if (problem_.machine.simplex()) lower(example, sum - T(problem_.upper[example.i]));
+            for (const std::uint32_t v : example.variables()) total[v] = values_[v] - beta[v];
         }
     }
 
@@ -191,6 +190,22 @@ private:
         gradient.resize(count);
     }
 
+    // Lowers the values of an example by one number, those that would be negative to zero, until
+    // their sum is less by `excess`.
+    void lower(const FreeExample& example, T excess) {
+        while (excess > 0) {
+            T count = 0, rest = 0;
+            for (const std::uint32_t v : example.variables()) count += values_[v] > 0;
+            const T by = excess / count;
+            for (const std::uint32_t v : example.variables()) {
+                if (values_[v] <= 0) continue;
+                rest += std::max(T(0), by - values_[v]);
+                values_[v] = std::max(T(0), values_[v] - by);
+            }
+            excess = rest;
+        }
+    }
+
     bool is_overfull(const FreeExample& example, T sum) const {
         return problem_.machine.simplex() && !example.tied && sum > T(problem_.upper[example.i]);
     }
@@ -212,8 +227,11 @@ private:
         return T(problem_.machine.upper(classes[v] == example.y, problem_.upper[example.i]));
     }
 
+    static constexpr T rounding = 4 * std::numeric_limits<T>::epsilon();
+
     const LinearProblem<Rows>& problem_;
     std::vector<FreeExample> examples_;
+    Vector values_;  // of the variables, once clipped
 };
 
 }  // namespace polymargin

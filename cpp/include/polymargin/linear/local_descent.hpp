@@ -8,7 +8,8 @@
 // changes of the weights that are sigma times as large. Then W <- W + sum V over the holders: the
 // dual variables stay feasible, and D rises by at least what all of them have gained together as
 // long as |sum V|^2 <= sigma sum |V|^2. That is so with sigma the number of holders, and with less
-// where their changes point in different directions.
+// where their changes point in different directions. Variables at rest are left out of the sweeps
+// (idle.hpp).
 //
 // Ma, Smith, Jaggi, Jordan, Richtarik & Takac (2015), algorithm 1 with gamma = 1.
 #pragma once
@@ -33,15 +34,19 @@ public:
         : of_rows_(working_norms(problem)),
           norms_(of_rows_),
           has_lists_(options.class_lists && !duals.flat() && !problem.machine.zero_sum),
-          examples_(problem, norms_, duals, weights, options) {}
+          idle_(problem.size()),
+          examples_(problem, norms_, duals, weights, options) {
+        if (options.shrinking) examples_.watch(idle_);
+    }
 
     void set_sigma(double sigma) {
         examples_.set_reach(T(sigma));
         for (std::size_t i = 0; i < norms_.size(); ++i) norms_[i] = T(sigma) * of_rows_[i];
     }
 
-    // A sweep over all examples, or over those that the last one left active.
+    // A sweep over all examples that are not idle, or over those that the last one left active.
     void begin(bool all) {
+        idle_.begin(all);
         if (all) examples_.take_back();
         listed_ = !all && has_lists_;
         examples_.begin();
@@ -64,9 +69,13 @@ public:
 
     void end() { examples_.end(true, listed_); }
 
+    // The variables at rest, where they are left out.
+    IdleVariables& idle() { return idle_; }
+
 private:
     std::vector<T> of_rows_, norms_;  // |x_i|^2, and sigma times as much
     bool has_lists_, listed_ = false;
+    IdleVariables idle_;
     ActiveSweep<Rows, Store> examples_;
 };
 

@@ -62,13 +62,15 @@ struct TooDense : std::runtime_error {
 struct LinearOptions {
     Goal goal;
     BlockChoice block{};
-    bool shrinking = true;     // set examples at rest aside
-    bool class_lists = true;   // sweeps over the classes that an example lists
-    bool second_order = true;  // steps on the free variables
+    bool shrinking = true;         // set examples at rest aside
+    bool class_lists = true;       // sweeps over the classes that an example lists
+    bool second_order = true;      // steps on the free variables
+    bool certified_later = false;  // another descent will go on from there
     std::uint64_t seed = 0;
     int threads = 1;
     double shared_from = 1e7;    // number of dual variables from which threads share a sweep
     double searched_from = 1e7;  // and from which visits see listed classes alone, if weights allow
+    double single_from = 1 << 16;  // of these and weights from which double begins in single
     double memory = std::numeric_limits<double>::infinity();  // bytes for weights and duals
 };
 

@@ -14,8 +14,10 @@
 // was fixed at a bound on the way is released where the gradient points inside again: one at the
 // wrong bound shortens the line search for all others. (Where many variables of an example are free
 // and steps are good as they are, as on images, that costs more than it gains.) And a careful step
-// goes no further at a time than a small part of the variables allow, fixes those at their bounds
-// and starts anew.
+// goes no further at a time than a small part of the variables allow, then only so far on the way
+// there as the objective rises once it is clipped, fixes those at their bounds and starts anew. A
+// few variables far beyond their bounds would else undo the gain of all: clipped, they pull the
+// constant feature, which all examples share, out of balance.
 #pragma once
 
 #include <algorithm>
@@ -58,7 +60,7 @@ public:
 
     // A step over the given examples that takes at most `budget` visits; where `interrupted` says
     // so, it ends with what is reached. One that clipping makes useless is taken again with care,
-    // as later ones are from the start until such steps are good. Returns the cost in visits.
+    // as later ones are from the start. Returns the cost in visits.
     template <class Interrupted>
     double run(Visitor<Rows, Store>& visitor, std::span<const std::uint32_t> examples,
                double budget, Interrupted&& interrupted) {
@@ -77,7 +79,6 @@ public:
                 along = find_change(interrupted);
             }
         }
-        if (is_careful_) adapt(along.length());
         move(along);
         return passes_ * size;
     }
@@ -88,10 +89,16 @@ private:
     static constexpr int rounds = 4, careful_rounds = 40;
     // Iterations of a round, at most once few variables have to be fixed, or very few.
     static constexpr int fewest = 20, most = 40, most_calm = 160;
+    static constexpr double cheap = 0.5;  // a product, in visits
+    // Iterations of a careful step, and the passes that they may take.
+    static constexpr double least_careful = 160, most_careful = 1280, careful_passes = 120;
     static constexpr std::size_t few = 50, very_few = 1000;  // one variable in so many
-    static constexpr double crowd = 100;  // likewise, that a careful step fixes at a time
+    // Likewise, that a careful step takes to their bounds at a time: more after a good round.
+    static constexpr double crowd = 100, least_crowd = 6.25, bolder = 1.5;
     static constexpr double useless = 0.5, good = 0.9;  // length of a step
     static constexpr int trials = 5;                    // of longer steps
+    static constexpr int halvings = 9;                  // of a careful round
+    static constexpr double kept_promise = 0.25;        // likewise, of its gain
 
     // The dual objective along total.
     struct Along {
@@ -99,11 +106,19 @@ private:
 
         double length() const { return curvature > 0 ? std::min(1.0, slope / curvature) : 0; }
         double gain() const { return length() * (slope - 0.5 * length() * curvature); }
+        double whole_gain() const { return slope - 0.5 * curvature; }  // at the end
     };
 
     // Of H, in the next step.
     int most_products() const {
-        return rounds * iterations_ + (is_careful_ ? careful_rounds : rounds) + trials + 1;
+        return iterations() + (is_careful_ ? careful_rounds + halvings : rounds) + trials + 1;
+    }
+
+    // At most, of the next step.
+    int iterations() const {
+        if (!is_careful_) return rounds * iterations_;
+        return static_cast<int>(
+            std::clamp(careful_passes / curvature_.visits(), least_careful, most_careful));
     }
 
     // Rounds of conjugate gradients, between which the variables that left their bounds are fixed
@@ -113,36 +128,61 @@ private:
     Along find_change(Interrupted&& interrupted) {
         Solved last{};
         bool settled = false, calm = false;
-        int left = rounds * iterations_;
+        int left = iterations();
         const int count = is_careful_ ? careful_rounds : rounds;
+        const int longest = is_careful_ ? left / rounds : iterations_;
+        double reached = 0;  // of the dual objective
         for (int round = 0; round < count && left > 0 && free_.size() > 0; ++round) {
-            last = conjugate_gradients(std::min(left, iterations_), interrupted);
+            if (is_careful_) start_ = free_.total;
+            last = conjugate_gradients(std::min(left, longest), interrupted);
             left -= std::max(1, last.iterations);
+            if (is_careful_) {
+                const int halved = shorten(last.gain, reached);
+                if (halved > halvings) break;
+                left -= halved;
+            }
             const std::size_t fixed = free_.fix();
             settled = few * fixed <= free_.size();
             calm = very_few * fixed <= free_.size();
             if ((fixed == 0 && !last.is_cut) || interrupted()) break;
+            if (!is_careful_) multiply(free_.total);  // else it was the last that was tried
             restart();
         }
         if (!settled) {
             iterations_ = fewest;
         } else if (!last.is_enough) {
-            iterations_ = std::min(2 * iterations_, calm && can_be_careful ? most_calm : most);
+            const bool may_be_long = calm && can_be_careful && curvature_.visits() < cheap;
+            iterations_ = std::min(2 * iterations_, may_be_long ? most_calm : most);
         }
         free_.clip();
         return lengthen();
     }
 
-    // After a careful step of which the line search left so much. Good ones need less care.
-    void adapt(double length) {
-        if (length > good) {
-            crowd_ /= 4;
-        } else if (length < useless) {
-            crowd_ = std::min(4 * crowd_, 4 * crowd);
+    // Goes from where a round started towards where it would go, half as far at each trial, until
+    // the objective rises there once clipped, from `reached`, by a part of what the round promises.
+    // The next round may be bolder, or less so. Returns how often it was halved; one time too many
+    // where it went nowhere.
+    int shorten(double promise, double& reached) {
+        end_ = free_.total;
+        double part = 1;
+        for (int halved = 0; halved <= halvings; ++halved, part /= 2) {
+            if (halved > 0) {
+                for (std::size_t v = 0; v < free_.size(); ++v) {
+                    free_.total[v] = start_[v] + T(part) * (end_[v] - start_[v]);
+                }
+            }
+            free_.clip();
+            multiply(free_.total);
+            const double now = rise().whole_gain();
+            if (now < reached + kept_promise * part * promise) continue;
+            reached = now;
+            crowd_ = halved == 0 ? std::max(crowd_ / bolder, least_crowd)
+                                 : std::min(crowd_ * bolder, crowd);
+            return halved;
         }
-        if (crowd_ >= 2) return;
-        is_careful_ = false;
+        free_.total = start_;
         crowd_ = crowd;
+        return halvings + 1;
     }
 
     void gather(Visitor<Rows, Store>& visitor, std::span<const std::uint32_t> examples) {
@@ -171,6 +211,7 @@ private:
 
     struct Solved {
         int iterations = 0;
+        double gain = 0;  // of the dual objective, were there no bounds
         bool is_enough = false;
         bool is_cut = false;  // short of what would fix too many variables at a time
     };
@@ -193,6 +234,7 @@ private:
             }
             const double whole = energy / curvature, part = is_careful_ ? cut(whole) : whole;
             const T alpha = T(part);
+            solved.gain += part * (energy - 0.5 * part * curvature);
             for (std::size_t v = 0; v < free_.size(); ++v) {
                 free_.total[v] += alpha * direction_[v];
                 free_.residual[v] -= alpha * curved_[v];
@@ -243,9 +285,8 @@ private:
     // Where few variables of an example are free, or care is needed.
     bool may_release() const { return curvature_.visits() < 1 || is_careful_; }
 
-    // The residual at the present total.
+    // The residual at the present total, of which curved is the product.
     void restart() {
-        multiply(free_.total);
         for (std::size_t v = 0; v < free_.size(); ++v) {
             free_.residual[v] = free_.gradient[v] - curved_[v];
         }
@@ -313,6 +354,7 @@ private:
     int iterations_ = fewest;
     bool is_careful_ = false;
     double crowd_ = crowd;
+    Vector start_, end_;  // of a careful round
     double passes_ = 0;
 };
 

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "polymargin/block/solver.hpp"
+#include "polymargin/linear/idle.hpp"
 #include "polymargin/linear/listed_visitor.hpp"
 #include "polymargin/linear/update.hpp"
 #include "polymargin/linear/visitor.hpp"
@@ -30,10 +31,11 @@ public:
     using T = typename Rows::value_type;
 
     struct Plan {
-        bool listed;        // only the listed classes, where a list is short
-        T threshold;        // of a stable example
-        T near;             // classes this far from being positive are listed
-        double negligible;  // a block with a smaller gap is not solved
+        bool listed;                          // only the listed classes, where a list is short
+        T threshold;                          // of a stable example
+        T near;                               // classes this far from being positive are listed
+        double negligible;                    // a block with a smaller gap is not solved
+        const IdleVariables* idle = nullptr;  // variables that are left out
     };
 
     // The weights take `reach` times what a visit changes: U += reach x delta^T.
@@ -141,7 +143,8 @@ private:
     State improve(Worker& worker, std::size_t i, const Plan& plan, Update<Rows>& update) {
         auto& [visitor, listed, solver] = worker;
         update.kind = Update<Rows>::Kind::none;
-        if (plan.listed && listed.pays(i)) {
+        const bool is_listed = plan.listed || (plan.idle && plan.idle->leaves_out_unlisted(i));
+        if (is_listed && listed.pays(i)) {
             const State state = listed.prepare(i, plan.threshold);
             if (state.moves && state.gap > plan.negligible) listed.improve(solver, update);
             return state;

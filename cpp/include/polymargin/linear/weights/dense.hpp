@@ -4,11 +4,14 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <limits>
 #include <memory>
 #include <new>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "polymargin/block/change.hpp"
@@ -61,11 +64,66 @@ template <int Full, bool Half, class T, class Row>
     }
 }
 
+// u[j_p][0 .. lanes) += x_p step[0 .. lanes), the step kept in registers.
+template <int Full, bool Half, class T, class Row>
+[[gnu::always_inline]] inline void add_fixed(const Row row, T* weights, std::size_t stride,
+                                             const T* step, T* constant) {
+    using F = simd::Pack<T>;
+    using H = simd::Pack<T, simd::half_lanes<T>>;
+    constexpr int half_at = Full * simd::full_lanes<T>;
+    F full[Full > 0 ? Full : 1]{};
+    H half{};
+    for (int v = 0; v < Full; ++v) full[v] = simd::load<F>(step + v * simd::full_lanes<T>);
+    if constexpr (Half) half = simd::load<H>(step + half_at);
+    const auto add = [&](T* u, T x) __attribute__((always_inline)) {
+        for (int v = 0; v < Full; ++v) {
+            T* to = u + v * simd::full_lanes<T>;
+            simd::store(to, simd::load<F>(to) + x * full[v]);
+        }
+        if constexpr (Half) simd::store(u + half_at, simd::load<H>(u + half_at) + x * half);
+    };
+    for (std::size_t p = 0; p < row.size(); ++p) {
+        add(weights + row.index(p) * stride, row.value(p));
+    }
+    if (constant) add(constant, T(1));
+}
+
 #ifdef __AVX512F__
 inline constexpr int block_packs = 8;
 #else
 inline constexpr int block_packs = 4;
 #endif
+
+// Calls body<Full, Half>(first lane) for blocks of so many lanes that fit the registers.
+template <class T, class Body>
+[[gnu::always_inline]] inline void for_each_block(std::size_t lanes, Body&& body) {
+    std::size_t at = 0, left = lanes / simd::half_lanes<T>;
+    for (; left >= 2 * block_packs; left -= 2 * block_packs) {
+        body.template operator()<block_packs, false>(at);
+        at += block_packs * simd::full_lanes<T>;
+    }
+    switch (left) {
+        case 0: break;
+        case 1: body.template operator()<0, true>(at); break;
+        case 2: body.template operator()<1, false>(at); break;
+        case 3: body.template operator()<1, true>(at); break;
+        case 4: body.template operator()<2, false>(at); break;
+        case 5: body.template operator()<2, true>(at); break;
+        case 6: body.template operator()<3, false>(at); break;
+        case 7: body.template operator()<3, true>(at); break;
+#ifdef __AVX512F__
+        case 8: body.template operator()<4, false>(at); break;
+        case 9: body.template operator()<4, true>(at); break;
+        case 10: body.template operator()<5, false>(at); break;
+        case 11: body.template operator()<5, true>(at); break;
+        case 12: body.template operator()<6, false>(at); break;
+        case 13: body.template operator()<6, true>(at); break;
+        case 14: body.template operator()<7, false>(at); break;
+        case 15: body.template operator()<7, true>(at); break;
+#endif
+        default: __builtin_unreachable();
+    }
+}
 
 }  // namespace detail
 
@@ -97,9 +155,29 @@ public:
         data_ = reinterpret_cast<T*>((address + line - 1) / line * line);
     }
 
+    // In memory of somebody else, of which the first bytes() are used.
+    DenseWeights(std::size_t features, const Lanes& lanes, bool bias, T* memory)
+        : lanes_(lanes),
+          features_(features + bias),
+          classes_(static_cast<std::size_t>(lanes.size())),
+          stride_(simd::padded<T>(classes_)),
+          bias_(bias),
+          data_(memory) {}
+
+    std::size_t bytes() const { return features_ * stride_ * sizeof(T); }
+
     DenseWeights copy() const {
         DenseWeights other(features_ - bias_, lanes_, bias_);
         std::memcpy(other.data_, data_, features_ * stride_ * sizeof(T));
+        return other;
+    }
+
+    DenseWeights<double> in_double() const {
+        DenseWeights<double> other(features_ - bias_, lanes_, bias_);
+        const auto to = other.view();
+        for (std::size_t j = 0; j < features_; ++j) {
+            std::copy_n(feature(j), classes_, to.values + j * to.stride);
+        }
         return other;
     }
 
@@ -145,42 +223,15 @@ public:
     // --- scores and updates of one row, which is passed by value: a reference might alias the
     // weights, and its pointers would be loaded anew each step
 
-    // In blocks that fit the registers.
     template <class Row>
     void scores(const Row row, T* f) const {
         const std::size_t stride = stride_;
         const T* u = data_;
         const T* start = constant();
-        std::size_t left = stride / simd::half_lanes<T>;
-        while (left >= 2 * detail::block_packs) {
-            constexpr std::size_t lanes = detail::block_packs * simd::full_lanes<T>;
-            detail::scores_fixed<detail::block_packs, false>(row, u, stride, start, f);
-            u += lanes;
-            f += lanes;
-            if (start) start += lanes;
-            left -= 2 * detail::block_packs;
-        }
-        switch (left) {
-            case 0: break;
-            case 1: detail::scores_fixed<0, true>(row, u, stride, start, f); break;
-            case 2: detail::scores_fixed<1, false>(row, u, stride, start, f); break;
-            case 3: detail::scores_fixed<1, true>(row, u, stride, start, f); break;
-            case 4: detail::scores_fixed<2, false>(row, u, stride, start, f); break;
-            case 5: detail::scores_fixed<2, true>(row, u, stride, start, f); break;
-            case 6: detail::scores_fixed<3, false>(row, u, stride, start, f); break;
-            case 7: detail::scores_fixed<3, true>(row, u, stride, start, f); break;
-#ifdef __AVX512F__
-            case 8: detail::scores_fixed<4, false>(row, u, stride, start, f); break;
-            case 9: detail::scores_fixed<4, true>(row, u, stride, start, f); break;
-            case 10: detail::scores_fixed<5, false>(row, u, stride, start, f); break;
-            case 11: detail::scores_fixed<5, true>(row, u, stride, start, f); break;
-            case 12: detail::scores_fixed<6, false>(row, u, stride, start, f); break;
-            case 13: detail::scores_fixed<6, true>(row, u, stride, start, f); break;
-            case 14: detail::scores_fixed<7, false>(row, u, stride, start, f); break;
-            case 15: detail::scores_fixed<7, true>(row, u, stride, start, f); break;
-#endif
-            default: __builtin_unreachable();
-        }
+        detail::for_each_block<T>(stride, [&]<int Full, bool Half>(std::size_t at) {
+            detail::scores_fixed<Full, Half>(row, u + at, stride, start ? start + at : nullptr,
+                                             f + at);
+        });
     }
 
     template <class Row>
@@ -188,14 +239,21 @@ public:
         if constexpr (std::is_same_v<T, double>) {
             scores(row, f);
         } else {
-            const T* start = constant();
-            for (std::size_t c = 0; c < classes_; ++c) f[c] = start ? double(start[c]) : 0.0;
-            for (std::size_t p = 0; p < row.size(); ++p) {
-                const double x = row.value(p);
-                const T* u = feature(row.index(p));
-                for (std::size_t c = 0; c < classes_; ++c) f[c] += x * double(u[c]);
+            constexpr std::size_t width = 32;  // sums that stay in registers
+            std::size_t first = 0;
+            for (; first + width <= classes_; first += width) {
+                add_up_in_double<width>(row, first, f + first);
             }
+            for (; first < classes_; ++first) add_up_in_double<1>(row, first, f + first);
         }
+    }
+
+    // That of one lane.
+    template <class Row>
+    double score_in_double(const Row row, std::size_t lane) const {
+        double f = 0;
+        add_up_in_double<1>(row, lane, &f);
+        return f;
     }
 
     template <class Row>
@@ -210,20 +268,26 @@ public:
         }
     }
 
+    // The rows of weights one after the other where a row fits the registers, else a pack of all at
+    // a time, so that many rows are on their way from memory.
     template <class Row>
     void add(const Row row, const T* delta, Slice slice) {
-        const std::size_t stride = stride_, first = slice.first;
-        T* base = data_ + first;
-        T* constant = bias_ ? feature(features_ - 1) + first : nullptr;
-        simd::for_each_pack<T>(slice.last - first, [&]<class P>(std::size_t at, P) {
-            const P step = simd::load<P>(delta + first + at);
-            T* u = base + at;
-            for (std::size_t p = 0; p < row.size(); ++p) {
-                T* to = u + row.index(p) * stride;
-                simd::store(to, simd::load<P>(to) + row.value(p) * step);
-            }
-            if (constant) simd::store(constant + at, simd::load<P>(constant + at) + step);
-        });
+        const std::size_t stride = stride_, count = slice.last - slice.first;
+        T* u = data_ + slice.first;
+        T* constant = bias_ ? feature(features_ - 1) + slice.first : nullptr;
+        const T* step = delta + slice.first;
+        const auto add_lanes = [&]<int Full, bool Half>(std::size_t at) {
+            detail::add_fixed<Full, Half>(row, u + at, stride, step + at,
+                                          constant ? constant + at : nullptr);
+        };
+        if (count <= detail::block_packs * simd::full_lanes<T>) {
+            detail::for_each_block<T>(count, add_lanes);
+        } else {
+            simd::for_each_pack<T>(count, [&]<class P>(std::size_t at, P) {
+                constexpr bool is_full = std::is_same_v<P, simd::Pack<T>>;
+                add_lanes.template operator()<is_full, !is_full>(at);
+            });
+        }
     }
 
     // The same for the few classes that changed.
@@ -279,6 +343,18 @@ public:
         return norm.value();
     }
 
+    // Others of some lanes become these, where they differ by more than many roundings.
+    void correct(std::span<const std::size_t> lanes, T* others, std::size_t stride) const {
+        constexpr T drift = 32 * std::numeric_limits<T>::epsilon();
+        for (std::size_t j = 0; j < features_; ++j, others += stride) {
+            const T* u = feature(j);
+            for (std::size_t at = 0; at < lanes.size(); ++at) {
+                const T now = u[lanes[at]];
+                if (std::abs(others[at] - now) > drift * std::abs(now)) others[at] = now;
+            }
+        }
+    }
+
     // Subtracts the mean over classes from every feature's row.
     void centre() {
         for (std::size_t j = 0; j < features_; ++j) {
@@ -295,6 +371,7 @@ public:
     template <class Problem>
     double rebuild(const Problem& problem, const Duals<T>& duals, int threads) {
         const std::size_t d = features_, k = classes_;
+        if (k == 0) return 0;  // a holder of no class
         constexpr bool in_place = std::is_same_v<T, double>;
         const std::size_t small = duals.flat() ? (d + problem.size()) * k / 16 : d * k / 4;
         const std::size_t numbers = std::max<std::size_t>(small, 1 << 16) / threads;
@@ -340,6 +417,21 @@ private:
     T* feature(std::size_t j) { return data_ + j * stride_; }
     const T* feature(std::size_t j) const { return data_ + j * stride_; }
     const T* constant() const { return bias_ ? feature(features_ - 1) : nullptr; }
+
+    // f[0 .. width) = the scores of as many lanes.
+    template <std::size_t width, class Row>
+    [[gnu::always_inline]] void add_up_in_double(const Row row, std::size_t first,
+                                                 double* f) const {
+        const T* start = constant();
+        double sums[width];
+        for (std::size_t c = 0; c < width; ++c) sums[c] = start ? double(start[first + c]) : 0.0;
+        for (std::size_t p = 0; p < row.size(); ++p) {
+            const double x = row.value(p);
+            const T* u = feature(row.index(p)) + first;
+            for (std::size_t c = 0; c < width; ++c) sums[c] += x * double(u[c]);
+        }
+        std::copy_n(sums, width, f);
+    }
 
     // The classes first <= c < last; writes only what is not 0, to leave untouched pages so.
     void clear(std::size_t first, std::size_t last) {
