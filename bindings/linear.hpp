@@ -34,6 +34,7 @@ struct Options {
     double block_tol = 1e-3;
     int block_max_iter = 0;
     bool shrinking = true, class_lists = true, second_order = true, record_passes = false;
+    double relaxation = LinearOptions{}.relaxation;
     std::uint64_t seed = 0;
     int n_threads = 1;
     double shared_from = LinearOptions{}.shared_from;
@@ -54,6 +55,7 @@ struct Options {
         visit("shrinking", &Options::shrinking);
         visit("class_lists", &Options::class_lists);
         visit("second_order", &Options::second_order);
+        visit("relaxation", &Options::relaxation);
         visit("record_passes", &Options::record_passes);
         visit("seed", &Options::seed);
         visit("n_threads", &Options::n_threads);
@@ -91,6 +93,7 @@ struct Options {
                 .shrinking = shrinking,
                 .class_lists = class_lists,
                 .second_order = second_order,
+                .relaxation = relaxation,
                 .seed = seed,
                 .threads = n_threads,
                 .shared_from = shared_from,

@@ -391,7 +391,7 @@ TEST(subspace, repaired_weights) {
         const auto never = [] { return false; };
         for (const double passes : {6.0, 1e6}) {
             const double budget = passes * static_cast<double>(problem.size());
-            const auto found = repair.run(plain, tol, budget, never);
+            const auto found = repair.run(plain, tol, 20, budget, never);
             CHECK(found.visits <= budget);
             CHECK_CLOSE(found.dual, start.outcome.certificate.dual, 1e-9);
             CHECK_CLOSE(found.primal, primal_of(problem, found.weights.packed()), 1e-9);

@@ -104,6 +104,7 @@ class LinearOptions:
     shrinking: bool  # True
     class_lists: bool  # True
     second_order: bool  # True
+    relaxation: float  # 1.5; 1 is the step that is best for the example alone
     record_passes: bool  # False: a record for every check
     seed: int
     n_threads: int  # 1

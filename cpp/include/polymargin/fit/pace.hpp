@@ -1,4 +1,5 @@
-// How fast a gap falls: what it will still take, by its fall over the second half of the way.
+// How fast a fit gets on: the passes that its gap will still take, by its fall over the second half
+// of the way, and the rise that is left to its dual objective.
 #pragma once
 
 #include <algorithm>
@@ -34,6 +35,35 @@ private:
         double passes, gap;
     };
     std::vector<Seen> seen_;
+};
+
+// By how much less a dual objective rose over the last way than over the one before it.
+class DualPace {
+public:
+    void see(double passes, double dual) {
+        before_ = last_;
+        last_ = {passes - passes_, dual - dual_};
+        passes_ = passes, dual_ = dual;
+    }
+
+    // What it will rise for ever, were that to go on; infinite where it rises faster and faster.
+    double left() const {
+        if (!(before_.passes > 0 && last_.passes > 0 && last_.rise >= 0)) return infinity;
+        const double slope = last_.rise / last_.passes, earlier = before_.rise / before_.passes;
+        if (!(slope < earlier)) return infinity;
+        if (slope == 0) return 0;
+        const double rate = 2 * std::log(earlier / slope) / (before_.passes + last_.passes);
+        return slope / rate * std::exp(-rate * last_.passes / 2);
+    }
+
+private:
+    static constexpr double infinity = std::numeric_limits<double>::infinity();
+
+    struct Way {
+        double passes = 0, rise = 0;
+    };
+    Way before_, last_;
+    double passes_ = 0, dual_ = 0;
 };
 
 }  // namespace polymargin

@@ -66,7 +66,8 @@ public:
                                                                  ? T(0)
                                                                  : threshold_ / 2,
                                                      .negligible = negligible,
-                                                     .idle = idle_};
+                                                     .idle = idle_,
+                                                     .relaxation = relaxation_};
         double gap = 0;
         sweep_.run(examples_.active().subspan(first, last - first), plan,
                    [&](std::size_t place, const State& state) {
@@ -89,7 +90,8 @@ public:
         if (weight_ > 0) threshold_ = T(0.5 * gap_ / weight_);  // none may be active
     }
 
-    // That of Sweep from now on.
+    // Those of Sweep from now on.
+    void set_relaxation(T relaxation) { relaxation_ = relaxation; }
     void set_reach(T reach) { sweep_.set_reach(reach); }
 
     // Looks at every example without moving it, and chooses the active ones anew unless that was
@@ -129,6 +131,7 @@ private:
     Sweep<Rows, Store> sweep_;
     IdleVariables* idle_ = nullptr;  // null: none is left out
     T threshold_ = std::numeric_limits<T>::infinity();
+    T relaxation_ = 1;
     double gap_ = 0, weight_ = 0;  // of the examples that a sweep has met
 };
 

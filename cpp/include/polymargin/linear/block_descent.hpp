@@ -9,13 +9,15 @@
 // with gradients well beyond the mean gap, leaves the active set; a check goes through all
 // examples without moving them, finds the true gap and chooses the active set anew. When a sweep
 // or a check says the gap is small enough, the certificate is computed in double. With many
-// classes, most sweeps look only at those an example lists (listed_visitor.hpp); where convergence
-// is slow, steps of second order on the free variables (subspace.hpp) come between the sweeps, and
-// before each of them it is seen whether weights beside those of the dual variables would already
-// be good enough (primal_repair.hpp).
+// classes, most sweeps look only at those an example lists (listed_visitor.hpp). A visit goes half
+// as far again as is best for the example alone, since others will answer it: successive
+// over-relaxation, which never lowers the dual objective below a factor of 2. Where convergence is
+// slow, steps of second order on the free variables (subspace.hpp) come between the sweeps, and
+// weights beside those of the dual variables may be good enough already (repairs.hpp).
 //
 // Blondel et al. (2014), algorithm 1; Wang & Scott (2021), algorithm 1; shrinking after Hsieh et
-// al. (2008) with the gap in place of the projected gradient.
+// al. (2008) with the gap in place of the projected gradient; over-relaxation as in Mangasarian and
+// Musicant (1999).
 #pragma once
 
 #include <algorithm>
@@ -35,8 +37,8 @@
 #include "polymargin/linear/drift.hpp"
 #include "polymargin/linear/look.hpp"
 #include "polymargin/linear/outcome.hpp"
-#include "polymargin/linear/primal_repair.hpp"
 #include "polymargin/linear/problem.hpp"
+#include "polymargin/linear/repairs.hpp"
 
 namespace polymargin {
 
@@ -65,11 +67,13 @@ public:
           examples_(problem, norms_, duals, weights, options),
           acceleration_(problem, options, norms_),
           best_(problem, options.threads),
+          repairs_(problem, options, norms_, duals, best_),
           has_lists_(options.class_lists && !duals.flat() && !problem.machine.zero_sum),
           n_(static_cast<double>(problem.size())),
           budget_(earlier.stopped ? 0 : static_cast<double>(goal_.max_iter) * n_),
           visits_(earlier.visits),
           goes_on_(visits_ > 0) {
+        examples_.set_relaxation(T(options.relaxation));
         if (earlier.weights) best_.remember(*earlier.weights);
     }
 
@@ -96,6 +100,9 @@ public:
             const bool reached = goal_.reached(last_gap_, primal_, violation_);
             converged = reached && leaves_certificate();
             if (!converged && (reached || is_near())) converged = certify();
+            if (!converged && repairs_.is_due(last_gap_, goal_.tol * primal_)) {
+                converged = repair() && certify();
+            }
         }
         if (!converged) converged = certify(true);
         return {certificate_, static_cast<std::int64_t>(std::ceil(visits_ / n_)), converged};
@@ -118,7 +125,8 @@ private:
 
     // More sweeps before the next check?
     bool wait(double gap) {
-        const bool many_visits = visits_ - checked_ >= 100 * n_ && !is_at_floor();
+        const double many = std::clamp(0.2 * visits_, 20 * n_, 100 * n_);
+        const bool many_visits = visits_ - checked_ >= many && !is_at_floor();
         const bool long_ago = ++sweeps_ >= 100 || many_visits;
         if (visits_ >= budget_ || examples_.size() == 0 || long_ago) return false;
         if (std::isinf(last_gap_)) last_gap_ = gap;
@@ -143,6 +151,7 @@ private:
                                        options_.shrinking && goal_.by_gap() ? 0.1 * share : 0,
                                        [&](std::size_t at) { return watch_.interrupted(at); });
         visits_ += static_cast<double>(met.visits);
+        repairs_.see_gap(visits_ / n_, met.gap);
         note_pass();
         return met.gap;
     }
@@ -164,25 +173,20 @@ private:
             {visits_ / n_, gap, goal_.tol * primal_}, [&] { return budget_ - visits_; },
             [&] {
                 best_.remember(weights_);
-                repaired_ = repair();
+                repaired_ = is_slow() && repair(true);
                 return repaired_;
             },
             [&] { return watch_.interrupted(); });
     }
 
-    // Whether weights that are not those of the dual variables are good enough for these.
-    bool repair() {
-        if (!Rows::is_sparse || !goal_.by_gap() || !is_slow() || 4 * repairs_ > visits_)
-            return false;
-        if (!repair_) repair_.emplace(problem_, norms_, duals_, options_.threads);
-        const double left = budget_ - visits_;
-        if (left < repair_->least()) return false;
-        const auto found =
-            repair_->run(weights_, goal_.tol, left, [&] { return watch_.interrupted(); });
-        repairs_ += found.visits;
-        visits_ += found.visits;
-        best_.see(found.weights, found.primal);
-        return found.primal - found.dual <= goal_.tol * found.primal;
+    // Whether weights beside those of the dual variables are good enough.
+    bool repair(bool before_step = false) {
+        const double before = repairs_.visits(), left = budget_ - visits_;
+        const auto interrupted = [&] { return watch_.interrupted(); };
+        const bool good = before_step ? repairs_.before_step(weights_, visits_, left, interrupted)
+                                      : repairs_.run(weights_, visits_, left, interrupted);
+        visits_ += repairs_.visits() - before;
+        return good;
     }
 
     // Looks at every example without moving it: true gap, objectives, the next active set.
@@ -196,6 +200,7 @@ private:
         checked_ = visits_;
         primal_ = 0.5 * weights_.squared_norm(problem_.machine.zero_sum) + look.loss;
         if (is_slow()) best_.see(weights_, primal_);
+        repairs_.see_dual(visits_ / n_, primal_ - last_gap_);
         if (!goal_.record_passes) record({primal_, primal_ - last_gap_, violation_});
     }
 
@@ -209,11 +214,13 @@ private:
         return goal_.reached(certificate_);
     }
 
-    // Other weights may be a better primal point. They are what a slow fit ends with, and one that
-    // is stopped, perhaps right after a step that was good for the dual alone; the weights of
-    // others are exactly those of their dual variables.
+    // Other weights may be a better primal point. They are what a slow fit ends with, one that was
+    // repaired, and one that is stopped, perhaps right after a step that was good for the dual
+    // alone; the weights of others are exactly those of their dual variables.
     void lower_primal(bool at_end) {
-        if (!goal_.by_gap() || !(is_slow() || watch_.stopped() || goes_on_)) return;
+        if (!goal_.by_gap() ||
+            !(is_slow() || repairs_.visits() > 0 || watch_.stopped() || goes_on_))
+            return;
         auto found = best_.better_than(weights_, certificate_.primal);
         if (!found) return;
         Certificate lower = certificate_;
@@ -270,12 +277,11 @@ private:
     ActiveSweep<Rows, Store> examples_;
     Acceleration<Rows, Store> acceleration_;
     BestWeights<Rows, Store> best_;
-    std::optional<PrimalRepair<Rows, Store>> repair_;
+    Repairs<Rows, Store> repairs_;
     bool has_lists_;
 
     double n_, budget_, visits_;
     bool goes_on_, has_other_weights_ = false;
-    double repairs_ = 0;  // their visits
     bool repaired_ = false;
     Drift<T> drift_;
     // Visits when a check was made, weights were certified and recorded.

@@ -40,7 +40,7 @@ public:
                short_enough(duals_.list(i).size(), problem_.k);
     }
 
-    State prepare(std::size_t i, T threshold) {
+    State prepare(std::size_t i, T threshold, T relaxation = 1) {
         list_ = duals_.list(i);
         if (list_.empty()) return {0, false, false};
         y_ = problem_.labels[i];
@@ -50,7 +50,7 @@ public:
         row_ = problem_.rows.row(i, scratch_.data());
         block_.restrict_to(static_cast<int>(classes_.size()));
         weights_.scores_of(row_, classes_, block_.scores(), weights_scratch_);
-        return block_.prepare(own, norms_[i], T(problem_.upper[i]), threshold);
+        return block_.prepare(own, norms_[i] / relaxation, T(problem_.upper[i]), threshold);
     }
 
     template <class Solve>

@@ -59,9 +59,10 @@ public:
     double least() const { return 6 * static_cast<double>(problem_.size()); }
 
     // From the weights of the dual variables, until P - D <= tol P or that is not to be expected,
-    // or `budget` visits were made.
+    // or `budget` visits were made. Where P - D is `most` times as large, nothing is tried.
     template <class Interrupted>
-    Repaired run(const Store& weights, double tol, double budget, Interrupted&& interrupted) {
+    Repaired run(const Store& weights, double tol, double most, double budget,
+                 Interrupted&& interrupted) {
         // Beside products, a round takes the looks of its end and of the next one's start.
         const auto goes_on = [&] { return visits_ + least() <= budget && !interrupted(); };
         Repaired result{weights.copy(), 0, 0, 0};
@@ -73,7 +74,7 @@ public:
             const double dual = gather(U);
             if (round == 0) result.dual = dual;
             const double excess = best.primal - result.dual, enough = tol * best.primal;
-            const bool far = round == 0 && excess > promising * enough;
+            const bool far = round == 0 && excess > most * enough;
             if (excess <= enough || far || free_.size() == 0 || !goes_on()) break;
             solve(goes_on);
             if (!advance(U, best)) break;
@@ -88,8 +89,7 @@ public:
 
 private:
     static constexpr int rounds = 10, iterations = 40, halvings = 2;
-    static constexpr double promising = 20;  // tolerances, of the first excess over the dual
-    static constexpr T near = T(1e-3);       // of a gradient
+    static constexpr T near = T(1e-3);  // of a gradient
 
     Multiple look(const Store& U) {
         visits_ += static_cast<double>(problem_.size());

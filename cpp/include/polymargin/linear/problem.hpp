@@ -65,6 +65,7 @@ struct LinearOptions {
     bool shrinking = true;         // set examples at rest aside
     bool class_lists = true;       // sweeps over the classes that an example lists
     bool second_order = true;      // steps on the free variables
+    double relaxation = 1.5;       // of visits: 1 is the best step by itself, below 2
     bool certified_later = false;  // another descent will go on from there
     std::uint64_t seed = 0;
     int threads = 1;

@@ -36,6 +36,7 @@ public:
         T near;                               // classes this far from being positive are listed
         double negligible;                    // a block with a smaller gap is not solved
         const IdleVariables* idle = nullptr;  // variables that are left out
+        T relaxation = 1;                     // that of Visitor
     };
 
     // The weights take `reach` times what a visit changes: U += reach x delta^T.
@@ -145,11 +146,11 @@ private:
         update.kind = Update<Rows>::Kind::none;
         const bool is_listed = plan.listed || (plan.idle && plan.idle->leaves_out_unlisted(i));
         if (is_listed && listed.pays(i)) {
-            const State state = listed.prepare(i, plan.threshold);
+            const State state = listed.prepare(i, plan.threshold, plan.relaxation);
             if (state.moves && state.gap > plan.negligible) listed.improve(solver, update);
             return state;
         }
-        const State state = visitor.prepare(i, plan.threshold);
+        const State state = visitor.prepare(i, plan.threshold, plan.relaxation);
         if (state.moves && state.gap > plan.negligible) {
             visitor.improve(solver, plan.near, update);
         } else {
@@ -159,7 +160,8 @@ private:
     }
 
     template <class Each>
-    void run_rounds(std::span<const std::uint32_t> examples, const Plan& plan, Each&& each) {
+    void run_rounds(std::span<const std::uint32_t> examples, Plan plan, Each&& each) {
+        plan.relaxation = (1 + plan.relaxation) / 2;  // those of a round do not answer each other
         const std::size_t threads = threads_, round = round_;
         std::vector<Update<Rows>> updates(round, Update<Rows>(problem_.k));
         std::vector<State> states(round);

@@ -34,14 +34,15 @@ public:
     // Keeps no dual variables: every example is met with beta = 0. `duals` has one row.
     void forget_duals() { forgets_ = true; }
 
-    // Scores and block problem of example i.
-    State prepare(std::size_t i, T threshold) {
+    // Scores and block problem of example i. Its curvature is divided by `relaxation`, so that the
+    // solution lies beyond the best one by itself, inside the bounds.
+    State prepare(std::size_t i, T threshold, T relaxation = 1) {
         i_ = forgets_ ? 0 : i;
         y_ = problem_.labels[i];
         row_ = problem_.rows.row(i, scratch_.data());
         load();
         weights_.scores(row_, block_.scores());
-        return block_.prepare(y_, norms_[i], T(problem_.upper[i]), threshold);
+        return block_.prepare(y_, norms_[i] / relaxation, T(problem_.upper[i]), threshold);
     }
 
     // Solves the prepared block and moves the dual variables there; the weights are left to the

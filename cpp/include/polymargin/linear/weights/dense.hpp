@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -258,14 +259,12 @@ public:
 
     template <class Row>
     void scores_of(const Row row, std::span<const std::int32_t> classes, T* f, Scratch&) const {
-        const std::size_t count = classes.size();
-        const T* start = constant();
-        for (std::size_t at = 0; at < count; ++at) f[at] = start ? start[classes[at]] : T(0);
-        for (std::size_t p = 0; p < row.size(); ++p) {
-            const T* u = feature(row.index(p));
-            const T x = row.value(p);
-            for (std::size_t at = 0; at < count; ++at) f[at] += x * u[classes[at]];
+        constexpr std::size_t width = 4;
+        std::size_t at = 0;
+        for (; at + width <= classes.size(); at += width) {
+            scores_of_some<width>(row, classes.data() + at, f + at);
         }
+        for (; at < classes.size(); ++at) scores_of_some<1>(row, classes.data() + at, f + at);
     }
 
     // The rows of weights one after the other where a row fits the registers, else a pack of all at
@@ -414,6 +413,22 @@ public:
     }
 
 private:
+    // The sums stay in registers, or each would wait for its last store.
+    template <std::size_t width, class Row>
+    [[gnu::always_inline]] void scores_of_some(const Row row, const std::int32_t* classes,
+                                               T* f) const {
+        std::array<T, width> sum{};
+        for (std::size_t p = 0; p < row.size(); ++p) {
+            const T* u = feature(row.index(p));
+            const T x = row.value(p);
+            for (std::size_t at = 0; at < width; ++at) sum[at] += x * u[classes[at]];
+        }
+        const T* start = constant();
+        for (std::size_t at = 0; at < width; ++at) {
+            f[at] = start ? start[classes[at]] + sum[at] : sum[at];
+        }
+    }
+
     T* feature(std::size_t j) { return data_ + j * stride_; }
     const T* feature(std::size_t j) const { return data_ + j * stride_; }
     const T* constant() const { return bias_ ? feature(features_ - 1) : nullptr; }
