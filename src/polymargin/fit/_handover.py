@@ -29,6 +29,7 @@ class Handover:
     max_iter: int
     asked: bool = False
     not_before: float = 0.0  # passes
+    slows: bool = False  # the gap falls like a power of the passes, else at a rate
     _slow_since: float = math.inf  # passes; the primal swings, so that one check says little
     _epochs: list[float] = field(default_factory=list)
     _gaps: list[float] = field(default_factory=list)
@@ -58,15 +59,21 @@ class Handover:
 
     def passes_to_go(self) -> float:
         """What descent needs to `tol` at its present rate."""
-        return passes_to_go(self._epochs, self._gaps, self.tol)
+        return passes_to_go(self._epochs, self._gaps, self.tol, self.slows)
 
 
-def passes_to_go(epochs: list[float], gaps: list[float], tol: float) -> float:
-    """Passes from the last of these gaps to `tol`, at the rate of the second half of all passes."""
+def passes_to_go(epochs: list[float], gaps: list[float], tol: float, slows: bool = False) -> float:
+    """Passes from the last of these gaps to `tol`, at the rate of the second half of all passes.
+
+    Where descent slows down, it is the rate over their logarithm that is steady.
+    """
     epoch, gap = epochs[-1], gaps[-1]
     half = bisect_right(epochs, epoch / 2) - 1
     since, before = (epochs[half], gaps[half]) if half >= 0 else (0.0, 1.0)
     if not 0 < gap < before:
         return math.inf
+    if slows and since > 0:
+        power = math.log(before / gap) / math.log(epoch / since)
+        return epoch * math.expm1(min(math.log(gap / tol) / power, 50.0)) if tol > 0 else math.inf
     rate = math.log(before / gap) / (epoch - since)
     return math.log(gap / tol) / rate if tol > 0 else math.inf

@@ -27,6 +27,7 @@ from polymargin.second_order import (
     guess_cost,
     predict_cost,
     split,
+    split_cost,
     to_array,
     to_duals,
 )
@@ -72,6 +73,8 @@ class SecondOrderLoop:
         self._problem, self._goal, self._options = problem, goal, options
         self._make, self._n_threads, self._is_forced = make, n_threads, is_forced
         self._loop = make(warm, FitProgress())
+        # Where a mean joins the classes, steps are dear and descent slows down most.
+        self._splits_first = problem.machine.zero_sum and can_split(problem.variables())
         self._has_split = False
         self._low_rank: LowRank | None = None
         self._has_looked = problem.machine.relative  # whose weights at low rank are still many
@@ -123,7 +126,10 @@ class SecondOrderLoop:
         n, k = len(self._problem), self._problem.n_classes
         size, machine = self._space_of_this_size(), self._problem.machine
         cost = guess_cost(size, machine, (n, k), _FREE, self._options.max_free)
-        return Handover(_PASS * n * n * k, cost, self._goal.tol, self._goal.max_iter)
+        if self._splits_first:
+            cost = min(cost, split_cost((n, k)))
+        pass_cost, goal = _PASS * n * n * k, self._goal
+        return Handover(pass_cost, cost, goal.tol, goal.max_iter, slows=self._splits_first)
 
     def _look(self, handover: Handover) -> None:
         """Where the kernel matrix has a low rank, steps are cheap."""
@@ -157,14 +163,10 @@ class SecondOrderLoop:
         after = replace(before, seconds=behind)
         begin, n = time.perf_counter(), len(self._problem)
         with blas_threads(self._n_threads):
-            start = self._start(variables, to_array(duals), interrupts)
-            if start is None:
-                self._loop = self._make(duals, after)
-                return
-            passed = before.visits / n + start.n_iterations
-            history = before.history
+            history, passed, stopped = before.history, before.visits / n, False
 
             def watch(reached: Finish) -> bool:
+                nonlocal stopped
                 history.append(
                     Check(
                         passed + reached.n_steps,
@@ -175,23 +177,39 @@ class SecondOrderLoop:
                 if keeper is not None and keeper.is_due():
                     keeper.keep(self._as_duals(reached.highest.beta), np.array(history, RECORD))
                 interrupts.raise_pending()
-                return on_check(history[-1]) or history[-1].epoch >= self._goal.max_iter
+                stopped = on_check(history[-1]) or history[-1].epoch >= self._goal.max_iter
+                return stopped
 
-            max_free = self._options.max_free
-            if start.n_iterations > 0:
+            tol = aim_below(self._goal.tol, self._problem.points.dtype)
+            max_free, space = self._options.max_free, self._space()
+            beta = to_array(duals)
+            reached: Finish | None = None
+            start = self._start(variables, beta, interrupts)
+            if can_split(variables) and self._wants_split(start):
+                self._has_split = True  # it would find the same again
+                most = self._goal.max_iter - math.ceil(passed)
+                reached = split(space, variables, beta, tol, most, watch)
+                passed += reached.n_steps
+                start = self._start_after(reached, variables)
                 max_free = int(_AT_FIRST * max_free)
-            size = self._space_of_this_size()
-            reached = finish(
-                self._space(),
-                variables,
-                start.center,
-                start.sigma,
-                aim_below(self._goal.tol, self._problem.points.dtype),
-                _TRIES * predict_cost(size, variables, start.center, max_free),
-                watch,
-                max_free,
-                ahead=start.beta,
-            )
+                stopped = stopped or reached.converged or reached.exception is not None
+            if start is not None and not stopped:
+                passed += start.n_iterations
+                reached = finish(
+                    space,
+                    variables,
+                    start.center,
+                    start.sigma,
+                    tol,
+                    _TRIES * predict_cost(space, variables, start.center, max_free),
+                    watch,
+                    max_free,
+                    ahead=start.beta,
+                )
+                passed += reached.n_steps
+        if reached is None:
+            self._loop = self._make(duals, after)
+            return
         lowest, highest = reached.lowest, reached.highest
         after.keep(before.primal, self._loop.duals)
         if lowest.beta is not None:
@@ -199,7 +217,7 @@ class SecondOrderLoop:
         if highest.dual > before.dual:
             duals = self._as_duals(highest.beta)
             after.primal, after.dual = highest.primal, highest.dual
-        after.visits += (start.n_iterations + reached.n_steps) * n
+        after.visits = round(passed * n)
         after.seconds += time.perf_counter() - begin
         self._loop = self._make(duals, after)
         if reached.exception is not None:
@@ -208,19 +226,31 @@ class SecondOrderLoop:
     def _start(
         self, variables: Variables, beta: "np.ndarray", interrupts: Interrupts
     ) -> Start | None:
-        """These dual variables; others, where too many of them are free; None where all have."""
-        max_free = self._options.max_free
+        """Those of low rank, or else these where few enough of them are free."""
         if self._low_rank is not None:
             low_rank, self._low_rank = self._low_rank, None
             return self._start_at_low_rank(low_rank, variables, beta, interrupts)
+        max_free = self._options.max_free
         cost = predict_cost(self._space_of_this_size(), variables, beta, max_free)
-        if math.isfinite(cost):
-            return Start(beta, beta, first_sigma(beta, variables), 0)
-        passes = self._goal.max_iter - self._loop.progress.visits // len(beta)
-        if self._has_split or not can_split(variables, passes):
+        if not math.isfinite(cost):
             return None
-        self._has_split = True  # it would find the same again
-        return split(self._space(), variables, max_free, interrupts.raise_pending)
+        return Start(beta, beta, first_sigma(beta, variables), 0)
+
+    def _wants_split(self, start: Start | None) -> bool:
+        """Whether alternating directions come first, or in place of steps that have no start."""
+        comes_first = self._splits_first and not self._is_forced
+        is_needed = start is None or (comes_first and start.n_iterations == 0)
+        return is_needed and not self._has_split
+
+    def _start_after(self, reached: Finish, variables: Variables) -> Start | None:
+        """What alternating directions have reached, where few enough variables are free in it."""
+        lowest, highest = reached.lowest, reached.highest
+        max_free = int(_AT_FIRST * self._options.max_free)
+        cost = predict_cost(self._space_of_this_size(), variables, highest.beta, max_free)
+        if lowest.beta is None or not math.isfinite(cost):
+            return None
+        sigma = min(reached.sigma, float(np.max(variables.upper)))
+        return Start(highest.beta, lowest.beta, sigma, 0)
 
     def _start_at_low_rank(
         self, low_rank: LowRank, variables: Variables, beta: "np.ndarray", interrupts: Interrupts

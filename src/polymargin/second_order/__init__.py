@@ -3,9 +3,9 @@
 from polymargin.second_order._cost import MOST_VARIABLES, count_rows, guess_cost, predict_cost
 from polymargin.second_order._low_rank import LowRank, find_low_rank
 from polymargin.second_order._multiple import best_multiple
-from polymargin.second_order._proximal import Finish, aim_below, finish, first_sigma
+from polymargin.second_order._proximal import Finish, Start, aim_below, finish, first_sigma
 from polymargin.second_order._space import KernelSpace, RowSpace, Space
-from polymargin.second_order._splitting import Start, can_split, split
+from polymargin.second_order._splitting import can_split, split, split_cost
 from polymargin.second_order._variables import Variables, to_array, to_duals
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "guess_cost",
     "predict_cost",
     "split",
+    "split_cost",
     "to_array",
     "to_duals",
 ]

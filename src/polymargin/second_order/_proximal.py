@@ -62,6 +62,16 @@ class Weights:
     beta: "Floats | None"  # W = A^T beta, seldom feasible; None where it is not known
 
 
+@dataclass(frozen=True)
+class Start:
+    """Where steps begin."""
+
+    center: "Floats"  # feasible
+    beta: "Floats"  # of the first weights, seldom feasible
+    sigma: float
+    n_iterations: int
+
+
 @dataclass
 class Finish:
     """What was reached, and at what cost."""

@@ -1,4 +1,4 @@
-"""A start for second-order steps where too many variables are free: alternating directions.
+"""Alternating directions: all variables at once, free or not, by one inverse of the kernel matrix.
 
 The dual problem max_beta t^T beta - beta^T Q beta / 2, Q = A A^T, is split into its quadratic part,
 whose x may be anywhere, and the feasible set, in which z is. With the scaled multipliers u,
@@ -7,19 +7,22 @@ whose x may be anywhere, and the feasible set, in which z is. With the scaled mu
 
 where x' = 1.6 x - 0.6 z (over-relaxation). Where margins are absolute, nu_ic = +-e_c, Q is the
 kernel matrix for each class up to signs S and the mean over the classes: S (K (x) M) S with M = I,
-or M = I - 1 1^T / k where the machine is zero-sum. So one n x n inverse serves all variables, free
-or not. The weights of x are close to the best ones long before z is; single precision is enough
-for x, since second-order steps only start from it.
+or M = I - 1 1^T / k where the machine is zero-sum. So one n x n inverse serves all variables.
+
+z is feasible and has the dual objective, the weights of x and multiples of them the primal one. A
+small rho brings x closer to the optimum and z to x more slowly, so that it falls from stage to
+stage. From a beta of descent the iteration starts with z = x = beta and u = (t - Q beta) / rho.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import linalg
 
+from polymargin.second_order._multiple import best_multiple
 from polymargin.second_order._projection import make_projection
+from polymargin.second_order._proximal import Finish, Point, Weights
 from polymargin.second_order._space import KernelSpace
 from polymargin.second_order._variables import Variables
 
@@ -28,66 +31,156 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-_RHO = 0.01  # in units of the mean kernel value of an example with itself
+_RHO = 0.01  # at first, in units of the mean kernel value of an example with itself
+_STEEP = 0.1  # or at least, in units of 1 / C
+_SAFE = 4.0  # times what single precision rounds off the kernel matrix: no rho is below
+_FALL = 4.0  # of rho from stage to stage
+_STAGES = 3
 _RELAXED = 1.6
 _BETWEEN = 25  # iterations from look to look
-_FEWEST, _MOST = 100, 400  # iterations
-_GROWTH = 64.0  # of sigma after it, whose value here would be 1 / rho
+_LOOKS = 5  # in which the gap halves, or the stage is over
+_MOST = 400  # iterations of a stage
+_USUAL = 150  # iterations, as predicted
+_SINGLE = 0.5  # operations in single precision for one in double
 
 
-@dataclass(frozen=True)
-class Start:
-    """Where second-order steps begin."""
-
-    center: "Floats"  # feasible
-    beta: "Floats"  # of the first weights, seldom feasible
-    sigma: float
-    n_iterations: int
+def can_split(variables: Variables) -> bool:
+    """Whether one inverse serves this machine."""
+    return not variables.machine.relative
 
 
-def can_split(variables: Variables, passes: int) -> bool:
-    """Whether the inverse serves this machine, and as many passes are left as may be needed."""
-    return not variables.machine.relative and passes > _MOST
+def split_cost(shape: tuple[int, int]) -> float:
+    """Operations, as predicted."""
+    n, k = map(float, shape)
+    return _SINGLE * (2 * n**3 + _USUAL * 2 * n * n * k)
 
 
 def split(
-    space: KernelSpace, variables: Variables, max_free: int, look: Callable[[], None]
-) -> Start | None:
-    """Iterate until few enough variables are free; None where they stay too many."""
-    rho = _RHO * float(np.mean(np.diagonal(space.kernel)))
-    sigma = min(_GROWTH / rho, float(np.max(variables.upper)))
-    solve = _Quadratic(space.kernel, variables, rho)
-    projection = make_projection(variables)
-    z = np.zeros(variables.shape)
-    u = np.zeros(variables.shape)
-    for iteration in range(1, _MOST + 1):
-        x = solve(variables.targets + rho * (z - u))
-        ahead = _RELAXED * x + (1 - _RELAXED) * z + u
-        z = projection.nearest(ahead)
-        u = ahead - z
-        if iteration % _BETWEEN == 0:
-            look()
-            margins = variables.margins(space.scores(space.weights(variables.alphas(x))))
-            first = projection.project(z + sigma * (variables.targets - margins))
-            if iteration >= _FEWEST and first.moves.n_free <= max_free:
-                return Start(z, x, sigma, iteration)
-    return None
+    space: KernelSpace,
+    variables: Variables,
+    start: "Floats",
+    tol: float,
+    most: int,
+    watch: Callable[[Finish], bool] = lambda _: False,
+) -> Finish:
+    """From a feasible start until the relative gap is below `tol`, at most so many iterations."""
+    steps = _Splitting(space, variables, start, tol, most, watch)
+    try:
+        steps.run()
+    except KeyboardInterrupt as interrupt:
+        steps.reached.exception = interrupt
+    return steps.reached
+
+
+class _Splitting:
+    def __init__(
+        self,
+        space: KernelSpace,
+        variables: Variables,
+        start: "Floats",
+        tol: float,
+        most: int,
+        watch: Callable[[Finish], bool],
+    ) -> None:
+        self._space, self._variables = space, variables
+        self._projection = make_projection(variables)
+        self._tol, self._most, self._watch = tol, most, watch
+        rho = _RHO * float(np.mean(np.diagonal(space.kernel)))
+        rounding = float(np.finfo(np.float32).eps * np.linalg.norm(space.kernel))
+        self._least = _SAFE * rounding
+        self._rho = max(rho, _STEEP / float(np.max(variables.upper)), self._least)
+        alphas = variables.alphas(start)
+        scores = space.scores(alphas)
+        margins = variables.margins(scores)
+        first = self._point(start, alphas, scores, margins)
+        self.reached = Finish(Weights(alphas, first.primal, start), first, 1 / self._rho)
+        self._x = self._z = start
+        self._u = (variables.targets - margins) / self._rho
+
+    def run(self) -> None:
+        for _ in range(_STAGES):
+            if self._stage() or self._rho / _FALL < self._least:
+                return
+            self._rho /= _FALL
+            self._u *= _FALL
+            self.reached.sigma = 1 / self._rho
+
+    def _stage(self) -> bool:
+        """The iterations with one rho; whether all is over."""
+        variables = self._variables
+        solve = _Quadratic(self._space, variables, self._rho, self._x)
+        gaps: list[float] = []
+        for iteration in range(1, min(_MOST, self._most - self.reached.n_steps) + 1):
+            self._x = solve(variables.targets + self._rho * (self._z - self._u))
+            ahead = _RELAXED * self._x + (1 - _RELAXED) * self._z + self._u
+            self._z = self._projection.nearest(ahead)
+            self._u = ahead - self._z
+            self.reached.n_steps += 1
+            if iteration % _BETWEEN == 0:
+                self._consider(solve)
+                self.reached.converged = self.reached.gap <= self._tol
+                if self.reached.converged or self._watch(self.reached):
+                    return True
+                gaps.append(self.reached.gap)
+                if len(gaps) > _LOOKS and gaps[-1] > 0.5 * gaps[-1 - _LOOKS]:
+                    break
+        return self.reached.n_steps >= self._most
+
+    def _consider(self, solve: "_Quadratic") -> None:
+        variables, reached = self._variables, self.reached
+        scores = solve.refine()
+        weights = variables.alphas(self._x)
+        norm = self._space.inner(weights, weights, scores) / 2
+        primal = norm + variables.loss(variables.margins(scores))
+        scale, primal = best_multiple(variables, scores, primal)
+        if primal < reached.lowest.primal:
+            reached.lowest = Weights(scale * weights, primal, scale * self._x)
+        alphas = variables.alphas(self._z)
+        scores = self._space.scores(alphas)
+        point = self._point(self._z, alphas, scores, variables.margins(scores))
+        if point.dual > reached.highest.dual:
+            reached.highest = point
+
+    def _point(
+        self, beta: "Floats", alphas: "Floats", scores: "Floats", margins: "Floats"
+    ) -> Point:
+        norm = self._space.inner(alphas, alphas, scores) / 2
+        dual = float(np.vdot(self._variables.targets, beta)) - norm
+        return Point(beta, norm + self._variables.loss(margins), dual)
 
 
 class _Quadratic:
-    """v -> (Q + rho I)^-1 v."""
+    """v -> x = (Q + rho I)^-1 v, by changes from call to call.
 
-    def __init__(self, kernel: "Floats", variables: Variables, rho: float) -> None:
-        matrix = kernel.astype(np.float32)
+    The inverse is one in single precision; what this leaves is a part of the change alone, and
+    `refine` makes up for it.
+    """
+
+    def __init__(
+        self, space: KernelSpace, variables: Variables, rho: float, start: "Floats"
+    ) -> None:
+        """`start` is the x that has been found already."""
+        matrix = space.kernel.astype(np.float32)
         matrix.flat[:: len(matrix) + 1] += np.float32(rho)
         self._inverse = linalg.inv(matrix, overwrite_a=True, check_finite=False)
-        self._variables, self._rho = variables, rho
+        self._space, self._variables, self._rho = space, variables, rho
+        self._alphas = variables.alphas(start)
+        self._right = space.scores(self._alphas) + rho * self._alphas
 
     def __call__(self, values: "Floats") -> "Floats":
         signed = self._variables.sign * values
-        mean = np.zeros((len(values), 1))
-        if self._variables.machine.zero_sum:
-            mean = signed.mean(axis=1, keepdims=True)
-        solved = self._inverse @ (signed - mean).astype(np.float32)
-        solution: Floats = self._variables.sign * (solved + mean / self._rho)
+        right = self._variables.centred(signed)
+        self._alphas += self._times(right - self._right)
+        self._right = right
+        solution: Floats = self._variables.sign * (self._alphas + (signed - right) / self._rho)
         return solution
+
+    def refine(self) -> "Floats":
+        """The scores of x; from here on it is exact for the values of the last call."""
+        scores = self._space.scores(self._alphas)
+        self._alphas += self._times(self._right - scores - self._rho * self._alphas)
+        return scores
+
+    def _times(self, values: "Floats") -> "Floats":
+        solved = self._inverse @ values.astype(np.float32)
+        return self._variables.centred(solved.astype(np.float64))

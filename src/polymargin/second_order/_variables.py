@@ -54,13 +54,13 @@ class Variables:
             alphas[self.examples, self.labels] = beta.sum(axis=1)
         else:
             alphas = self.sign * beta
-        return self._centred(alphas)
+        return self.centred(alphas)
 
     def margins(self, scores: "Floats") -> "Floats":
         if self.machine.relative:
             own = scores[self.examples, self.labels]
             return own[:, None] - scores
-        return self.sign * self._centred(scores)
+        return self.sign * self.centred(scores)
 
     def loss(self, margins: "Floats") -> float:
         """sum_i C_i times the sum or the maximum of the hinges."""
@@ -78,7 +78,8 @@ class Variables:
         bounds: Floats = self.upper[:, None] * (weights * self.is_there)
         return bounds
 
-    def _centred(self, values: "Floats") -> "Floats":
+    def centred(self, values: "Floats") -> "Floats":
+        """Less their means over the classes, where the machine is zero-sum."""
         if not self.machine.zero_sum:
             return values
         centred: Floats = values - values.mean(axis=1, keepdims=True)
