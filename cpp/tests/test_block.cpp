@@ -62,6 +62,35 @@ struct RandomBlock {
     }
 };
 
+// One of many classes, of which few are positive or would become so.
+RandomBlock sparse_block(const Machine& machine, int k, Random& random) {
+    RandomBlock block(machine, k, random);
+    for (int c = 0; c < k; ++c) {
+        if (c == block.y || random.below(20) == 0) continue;
+        block.beta[c] = 0;
+        block.gradient[c] -= 2;
+    }
+    return block;
+}
+
+// The largest violation of the optimality conditions at `to`, a feasible point of a box.
+double violation_in_box(const Machine& machine, const RandomBlock& block,
+                        const std::vector<double>& to) {
+    const int k = static_cast<int>(to.size());
+    const auto sign = [&](int c) { return c == block.y ? -1 : 1; };
+    double total = 0, worst = 0;
+    for (int c = 0; c < k; ++c) total += sign(c) * (to[c] - block.beta[c]);
+    for (int c = 0; c < k; ++c) {
+        const bool own = c == block.y;
+        if (!machine.has_variable(own)) continue;
+        const double g = block.gradient[c] -
+                         block.q * (to[c] - block.beta[c] + machine.rho(k) * sign(c) * total);
+        if (to[c] < machine.upper(own, block.C)) worst = std::max(worst, g);
+        if (to[c] > 0) worst = std::max(worst, -g);
+    }
+    return worst;
+}
+
 std::vector<double> solve(const Machine& machine, const RandomBlock& block, BlockChoice choice) {
     const int k = static_cast<int>(block.beta.size());
     BlockSolver<double> solver(choice, 7);
@@ -70,6 +99,22 @@ std::vector<double> solve(const Machine& machine, const RandomBlock& block, Bloc
     example.solve(block.gradient.data(), block.beta.data(), block.q, block.C, block.y, solver,
                   out.data());
     return out;
+}
+
+TEST(block, boxes_with_few_candidates_are_solved_exactly) {
+    Random random(11);
+    for (const Machine& machine : registered_machines) {
+        if (machine.simplex()) continue;
+        for (const int k : {33, 65, 200, 1016}) {
+            context() = std::string(machine.name) + " k=" + std::to_string(k);
+            for (int round = 0; round < 20; ++round) {
+                const RandomBlock block = sparse_block(machine, k, random);
+                const auto to = solve(machine, block, {});
+                CHECK(block.feasible(machine, to));
+                CHECK(violation_in_box(machine, block, to) < 1e-9 * k);
+            }
+        }
+    }
 }
 
 bool is_exact(BlockKind kind) {

@@ -36,8 +36,20 @@ void keeps_what_it_is_given(std::size_t k) {
             expected[i][c] = used ? T(1 + random.below(100)) : T(0);
             if (used) entries.push_back({static_cast<std::int32_t>(c), expected[i][c]});
         }
-        duals.assign(i, entries);
+        if (duals.in_full(entries.size()) && random.below(2)) {
+            std::vector<T> values = expected[i];
+            values[k / 2] = -1;
+            duals.assign_in_full(i, values.data(), static_cast<std::int32_t>(k / 2),
+                                 expected[i][k / 2]);
+        } else {
+            duals.assign(i, entries);
+        }
         duals.prefetch(i);
+        std::vector<T> array(k);
+        duals.put(i, array.data());
+        CHECK(array == expected[i]);
+        duals.take_out(i, array.data());
+        CHECK(array == std::vector<T>(k));
         for (std::size_t at = 0; at < n; ++at) CHECK(row_of(duals, at) == expected[at]);
     }
     std::size_t nonzeros = 0;

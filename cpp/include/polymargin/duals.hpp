@@ -101,6 +101,22 @@ public:
         for (std::size_t c = 0; c < k_; ++c) body(static_cast<std::int32_t>(c), values[c]);
     }
 
+    // Row i in an array of zeros, and zeros again where that was put.
+    void put(std::size_t i, T* to) const {
+        if (listed(i)) {
+            for_each(i, [&](std::int32_t c, T value) { to[c] = value; });
+        } else {
+            std::memcpy(to, flat() ? flat_row(i) : rows_[i].values(), k_ * sizeof(T));
+        }
+    }
+    void take_out(std::size_t i, T* from) const {
+        if (listed(i)) {
+            for_each(i, [&](std::int32_t c, T) { from[c] = 0; });
+        } else {
+            std::memset(from, 0, k_ * sizeof(T));
+        }
+    }
+
     [[gnu::always_inline]] void prefetch(std::size_t i) const {
         if (flat()) {
             __builtin_prefetch(flat_row(i));
@@ -126,6 +142,20 @@ public:
         }
     }
 
+    // Whether a row of so many entries is stored in full.
+    bool in_full(std::size_t entries) const {
+        return !flat() && entries * sizeof(DualEntry<T>) > k_ * sizeof(T);
+    }
+
+    // Sets row i, which is stored in full, to k values, but for that of one class.
+    void assign_in_full(std::size_t i, const T* values, std::int32_t other, T value) {
+        rows_[i].reserve(k_ * sizeof(T));
+        rows_[i].full = true;
+        rows_[i].count = static_cast<std::uint32_t>(k_);
+        std::memcpy(rows_[i].values(), values, k_ * sizeof(T));
+        rows_[i].values()[other] = value;
+    }
+
     // Adds to an entry that is not zero; `vanishes` says that it becomes exactly 0.
     void add(std::size_t i, std::int32_t c, T change, bool vanishes) {
         T* value = entry(i, c);
@@ -148,15 +178,18 @@ private:
         T* values() const { return reinterpret_cast<T*>(memory.get()); }
         DualEntry<T>* entries() const { return reinterpret_cast<DualEntry<T>*>(memory.get()); }
 
+        // What was there is lost.
+        void reserve(std::size_t bytes) {
+            if (bytes <= capacity) return;
+            memory.reset(new std::byte[bytes]);
+            capacity = static_cast<std::uint32_t>(bytes);
+        }
+
         void assign(std::span<const DualEntry<T>> from, std::size_t k) {
             const bool in_full = from.size_bytes() > k * sizeof(T);
             const std::size_t bytes = in_full ? k * sizeof(T) : from.size_bytes();
-            if (bytes > capacity) {
-                // A list fluctuates by an entry or two: leave some room.
-                const std::size_t room = in_full ? bytes : bytes + bytes / 4;
-                memory.reset(new std::byte[room]);
-                capacity = static_cast<std::uint32_t>(room);
-            }
+            // A list fluctuates by an entry or two: leave some room.
+            if (bytes > capacity) reserve(in_full ? bytes : bytes + bytes / 4);
             count = static_cast<std::uint32_t>(from.size());
             full = in_full;
             if (in_full) {

@@ -1,5 +1,6 @@
 // The block of a machine joined by a sum, 0 <= beta_c <= C weight_c: one vector pass finds the gap,
-// whether anything moves, and where the root finder starts.
+// whether anything moves, and where the root finder starts. Of many classes, those that can be
+// positive then enter the block problem as a list, where they are few.
 #pragma once
 
 #include <algorithm>
@@ -63,9 +64,43 @@ State prepare(Prepared<T>& x, T threshold) {
     return state;
 }
 
+// Lists the classes that can be positive in the solution or less than `near` of a gradient away
+// from it, where these are few. The root s^T b - B of a block with rho >= 0 lies between 0 and the
+// imbalance, and the threshold is rho times as much.
+template <class T>
+void list(Prepared<T>& x, T near) {
+    if (!x.may_list() || x.rho < 0 || x.group.count) return;
+    const T lowest = x.rho * std::min(T(0), x.block.imbalance);
+    const T floor = lowest * (1 + 64 * std::numeric_limits<T>::epsilon()) - near;
+    const auto for_each = [&](auto&& body) __attribute__((always_inline)) {
+        simd::for_each_pack<T>(x.size, [&]<class P>(std::size_t at, P) {
+            body(at, simd::bits_above(simd::load<P>(x.z.data() + at), floor) |
+                         simd::bits_above(simd::load<P>(x.beta.data() + at), T(0)));
+        });
+    };
+    std::size_t count = 0;
+    for_each([&](std::size_t, std::uint32_t bits) {
+        count += static_cast<std::size_t>(std::popcount(bits));
+    });
+    if (8 * count > x.size) return;
+    x.list.clear();
+    for_each([&](std::size_t at, std::uint32_t bits) {
+        for (; bits; bits &= bits - 1) {
+            const int c = static_cast<int>(at) + std::countr_zero(bits);
+            x.list.add(c, x.z[c], x.beta[c]);
+        }
+    });
+    x.listed = true;
+    x.list.enter(x.block);
+}
+
 template <class T>
 void move(Prepared<T>& x, const Thresholds<T>& thresholds) {
-    x.move_all(thresholds, x.block.upper, x.upper, x.block.upper_own, x.upper_own);
+    if (x.listed) {
+        x.move_listed(thresholds, x.block.upper, x.upper, x.block.upper_own, x.upper_own);
+    } else {
+        x.move_all(thresholds, x.block.upper, x.upper, x.block.upper_own, x.upper_own);
+    }
 }
 
 template <class T>

@@ -20,7 +20,7 @@ public:
     using Move = polymargin::Move<T>;
 
     // k classes, of which at most `lanes` have lanes of their own.
-    ExampleBlock(const Machine& machine, int k, int lanes) : x_(machine, k, lanes), simplex_(x_) {}
+    ExampleBlock(const Machine& machine, int k, int lanes) : x_(machine, k, lanes) {}
     ExampleBlock(const Machine& machine, int k) : ExampleBlock(machine, k, k) {}
 
     // Takes the block for some of the classes, at most as many as at construction; y is then a
@@ -56,13 +56,15 @@ public:
         return prepare(threshold);
     }
 
-    // Solves the prepared block problem.
+    // Solves the prepared block problem. Classes less than `near` of a gradient away from being
+    // positive can be asked for then.
     template <class Solve>
-    const Move& solve(Solve&& solver) {
+    const Move& solve(Solve&& solver, T near = 0) {
         if (x_.q == 0) {
             move_linear();
             return x_.move;
         }
+        if (!x_.machine.simplex()) box::list(x_, near);
         const Thresholds<T> thresholds = solver(x_.block);
         x_.shift = thresholds.other;
         if (x_.machine.simplex()) {
@@ -139,28 +141,68 @@ public:
     }
 
     // After solve(): calls body(c, new beta_c), by ascending class, for the other classes that are
-    // positive or less than `near` of a gradient away from it.
+    // positive or less than `near` of a gradient away from it, no further than solve() was told;
+    // once there were more than `most`, it may be that positive ones alone follow.
     template <class Body>
-    void for_each_near(T near, Body&& body) const {
+    void for_each_near(T near, std::size_t most, Body&& body) const {
         if (x_.q == 0) {
             for (int c = 0; c < x_.lanes; ++c) {
                 if (x_.z[c] > 0) body(c, x_.z[c]);
             }
-        } else if (x_.machine.simplex() && simplex_.lists(x_)) {
-            simplex_.for_each_near(x_, near, body);
+        } else if (x_.listed) {
+            x_.list.for_each_near(x_.shift, near, body);
         } else {
-            const T base = x_.base, q = x_.q, floor = x_.shift + x_.block.offset - near;
+            const T base = x_.base, q = x_.q;
+            T floor = x_.shift + x_.block.offset - near;
+            std::size_t count = 0;
             simd::for_each_pack<T>(x_.size, [&]<class P>(std::size_t at, P) {
                 const P b = q * simd::load<P>(x_.beta.data() + at);
                 const P z = simd::load<P>(x_.f.data() + at) + base + b;
                 std::uint32_t bits = simd::bits_above(z, floor) |
                                      simd::bits_above(simd::load<P>(x_.z.data() + at), T(0));
+                count += static_cast<std::size_t>(std::popcount(bits));
+                if (count > most) floor = std::numeric_limits<T>::infinity();
                 for (; bits; bits &= bits - 1) {
                     const int c = static_cast<int>(at) + std::countr_zero(bits);
                     body(c, x_.z[c]);
                 }
             });
         }
+    }
+
+    // After solve(), where all classes were moved: how many of the others are positive.
+    std::size_t positives() const {
+        std::size_t count = 0;
+        simd::for_each_pack<T>(x_.size, [&]<class P>(std::size_t at, P) {
+            const P beta = simd::load<P>(x_.z.data() + at);
+            count += static_cast<std::size_t>(std::popcount(simd::bits_above(beta, T(0))));
+        });
+        return count;
+    }
+
+    // After solve(): whether few classes change; changes() has them then.
+    bool changes_few() {
+        if (x_.move.dense) {
+            std::size_t count = 0;
+            const auto see = [&](auto&& body) __attribute__((always_inline)) {
+                simd::for_each_pack<T>(x_.size, [&]<class P>(std::size_t at, P) {
+                    const P delta = simd::load<P>(x_.delta.data() + at);
+                    body(at, simd::bits_above(simd::max(delta, -delta), T(0)));
+                });
+            };
+            see([&](std::size_t, std::uint32_t bits) {
+                count += static_cast<std::size_t>(std::popcount(bits));
+            });
+            if (8 * count >= x_.size) return false;
+            x_.changes.clear();
+            see([&](std::size_t at, std::uint32_t bits) {
+                for (; bits; bits &= bits - 1) {
+                    const int c = static_cast<int>(at) + std::countr_zero(bits);
+                    x_.changes.push_back({c, x_.delta[c], x_.z[c]});
+                }
+            });
+        }
+        return 8 * x_.changes.size() < x_.size;
     }
 
     std::vector<T>& delta() { return x_.delta; }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "polymargin/block/block.hpp"
+#include "polymargin/block/candidates.hpp"
 #include "polymargin/block/change.hpp"
 #include "polymargin/machine.hpp"
 
@@ -61,7 +62,8 @@ struct Prepared {
           f(size),
           beta(size),
           z(size),
-          delta(size) {
+          delta(size),
+          list(most) {
         changes.reserve(most);
     }
 
@@ -93,7 +95,11 @@ struct Prepared {
     // Of one class of the group.
     T group_gradient() const { return machine.has_others ? group.score + base : never; }
 
+    // A short block is looked at in full.
+    bool may_list() const { return size > 64; }
+
     void set_block(T z_own, T b_own, T bound, T bound_own, T capacity, T total) {
+        listed = false;
         block = {.z = z.data(),
                  .beta = beta.data(),
                  .q = q,
@@ -120,9 +126,6 @@ struct Prepared {
     void move_all(const Thresholds<T>& thresholds, T bound, T top, T bound_own, T top_own) {
         const T inverse = 1 / q, shift = thresholds.other;
         const bool relative = machine.relative;
-        const auto value = [&](T b, T most, T at_most) {
-            return b <= 0 ? T(0) : b < most ? b * inverse : at_most;
-        };
         simd::Sum<T> sum;
         simd::for_each_pack<T>(size, [&]<class P>(std::size_t at, P) {
             const P b = simd::max(simd::load<P>(z.data() + at) - shift, P{});
@@ -132,13 +135,24 @@ struct Prepared {
             simd::store(z.data() + at, next);
             if (relative) sum.add(moved);
         });
-        const T next_own = value(block.z_own - thresholds.own, bound_own, top_own);
+        const T next_own = beta_of(block.z_own - thresholds.own, bound_own, top_own);
         move = {.dense = true,
                 .own_change = relative ? -sum.value() : next_own - beta_own,
                 .beta_own = next_own,
                 .beta_group = group.beta};
         if (group.count) [[unlikely]]
-            move_group(value(block.group.z - shift, bound, top));
+            move_group(beta_of(block.group.z - shift, bound, top));
+    }
+
+    // The same for the classes of the list, without a group.
+    void move_listed(const Thresholds<T>& thresholds, T bound, T top, T bound_own, T top_own) {
+        const T rise =
+            list.move(thresholds.other, [&](T b) { return beta_of(b, bound, top); }, changes);
+        const T next_own = beta_of(block.z_own - thresholds.own, bound_own, top_own);
+        move = {.dense = false,
+                .own_change = machine.relative ? rise : next_own - beta_own,
+                .beta_own = next_own,
+                .beta_group = group.beta};
     }
 
     void move_group(T next) {
@@ -153,6 +167,8 @@ struct Prepared {
     T rho;
     std::vector<T> f, beta, z, delta;  // by lane
     std::vector<Change<T>> changes;
+    Candidates<T> list;
+    bool listed = false;  // the block is that of the list
     Group<T> group;
 
     std::int32_t y = 0;
@@ -162,6 +178,8 @@ struct Prepared {
     Move<T> move{};
 
 private:
+    T beta_of(T b, T bound, T top) const { return b <= 0 ? T(0) : b < bound ? b / q : top; }
+
     T mean_score() const {
         simd::Sum<T> sum;
         simd::for_each_pack<T>(size, [&]<class P>(std::size_t at, P) {

@@ -17,8 +17,6 @@ namespace polymargin {
 template <class T>
 class Simplex {
 public:
-    explicit Simplex(const Prepared<T>& x) : classes_(x.lanes), z_(x.size), beta_(x.size) {}
-
     // A stable example has one class at C, or none in use, all others beyond `threshold`.
     State prepare(Prepared<T>& x, T threshold) {
         const T base = x.base, q = x.q, capacity = q * x.C;
@@ -47,7 +45,6 @@ public:
         steepest_ = steepest;
         lowest_ = slack > (1 - x.rounded) * x.C ? T(0) : steepest;
         if (x.beta_own > 0) lowest_ = std::min(lowest_, x.own_gradient);
-        count_ = 0;
         if (seen.positive == 0 && b_own == 0 && steepest == 0) {
             return {0, false, std::max(largest, x.own_gradient) < -threshold};
         }
@@ -62,9 +59,9 @@ public:
         T gap = slack * steepest;
         if (x.machine.has_own) gap += x.beta_own * (steepest - x.own_gradient);
         int candidates = 0;
-        if (lists(x)) {
+        if (x.may_list()) {
             gap += list_candidates(x, floor - margin);
-            candidates = count_;
+            candidates = x.list.size();
         } else {
             gap += shift_all(x, floor - margin, candidates);
         }
@@ -76,7 +73,7 @@ public:
     }
 
     void move(Prepared<T>& x, const Thresholds<T>& thresholds) const {
-        if (lists(x)) {
+        if (x.listed) {
             move_listed(x, thresholds);
         } else {
             const T full = x.block.capacity * x.nearly;
@@ -84,17 +81,6 @@ public:
             x.move_all(thresholds, full, x.C, own ? full : T(0), own ? x.C : T(0));
         }
     }
-
-    // Calls body(c, new beta_c) for the listed classes that are positive or less than `near` away.
-    template <class Body>
-    void for_each_near(const Prepared<T>& x, T near, Body&& body) const {
-        for (int at = 0; at < count_; ++at) {
-            const T b = z_[at] - x.shift;
-            if (b > -near) body(classes_[at], beta_of(x, b));
-        }
-    }
-
-    bool lists(const Prepared<T>& x) const { return x.size > 64; }
 
     // The largest gradient less the smallest of a positive variable, the slack of
     // sum_c beta_c <= C counting as a variable of gradient 0: Crammer & Singer's psi.
@@ -150,6 +136,7 @@ private:
     T list_candidates(Prepared<T>& x, T floor) {
         const T base = x.base, q = x.q, offset = x.block.offset, steepest = steepest_;
         T gap = 0, lowest = lowest_, largest = x.never;
+        x.list.clear();
         simd::for_each_pack<T>(x.size, [&]<class P>(std::size_t at, P) {
             const P beta = simd::load<P>(x.beta.data() + at);
             const P z = simd::load<P>(x.f.data() + at) + base + q * beta;
@@ -159,22 +146,15 @@ private:
                 const T g = x.f[c] + base;
                 gap += x.beta[c] * (steepest - g);
                 if (x.beta[c] > 0) lowest = std::min(lowest, g);
-                classes_[count_] = c;
-                beta_[count_] = x.beta[c];
-                z_[count_] = (g - offset) + q * x.beta[c];
-                largest = std::max(largest, z_[count_++]);
+                const T z_less = (g - offset) + q * x.beta[c];
+                x.list.add(c, z_less, x.beta[c]);
+                largest = std::max(largest, z_less);
             }
         });
         lowest_ = lowest;
-        x.block.z = z_.data();
-        x.block.beta = beta_.data();
-        x.block.size = simd::padded<T>(count_);
-        x.block.count = count_;
+        x.listed = true;
+        x.list.enter(x.block);
         x.block.largest = largest;
-        for (std::size_t at = count_; at < x.block.size; ++at) {
-            z_[at] = -std::numeric_limits<T>::infinity();
-            beta_[at] = 0;
-        }
         return gap;
     }
 
@@ -213,15 +193,7 @@ private:
     }
 
     void move_listed(Prepared<T>& x, const Thresholds<T>& thresholds) const {
-        x.changes.clear();
-        T sum = 0;
-        for (int at = 0; at < count_; ++at) {
-            const int c = classes_[at];
-            const T beta = beta_of(x, z_[at] - thresholds.other), moved = beta - x.beta[c];
-            if (moved == 0) continue;
-            x.changes.push_back({c, -moved, beta});
-            sum += moved;
-        }
+        const T sum = x.list.move(thresholds.other, [&](T b) { return beta_of(x, b); }, x.changes);
         const bool own = x.machine.has_own;
         const T beta_own = own ? beta_of(x, x.block.z_own - thresholds.own) : T(0);
         x.move = {.dense = false,
@@ -231,10 +203,7 @@ private:
         if (x.group.count) x.move_group(beta_of(x, x.block.group.z - thresholds.other));
     }
 
-    std::vector<std::int32_t> classes_;  // of the list,
-    std::vector<T> z_, beta_;            // their z and beta,
-    int count_ = 0;                      // and their number
-    T steepest_ = 0, lowest_ = 0;        // gradients: the largest, the smallest in use
+    T steepest_ = 0, lowest_ = 0;  // gradients: the largest, the smallest in use
 };
 
 }  // namespace polymargin

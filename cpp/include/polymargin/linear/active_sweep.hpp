@@ -1,11 +1,15 @@
 // Sweeps over the examples that are active. One whose variables all sit at their bounds, with
 // gradients well beyond the mean gap, leaves the active set until all are looked at again.
+//
+// Most of the gap is often that of few examples, which contradict each other and move by little at
+// each visit. Cheap sweeps go where it was met, as long as a look at all would cost more.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <span>
+#include <vector>
 
 #include "polymargin/linear/active_set.hpp"
 #include "polymargin/linear/idle.hpp"
@@ -41,12 +45,37 @@ public:
     // Visits the active examples once, at most so many, in random order. A block whose own gap is
     // not above `negligible` is left as it is.
     template <class Interrupted>
-    Met run(std::size_t most, bool listed, double negligible, Interrupted&& interrupted) {
+    Met run(std::size_t most, double negligible, Interrupted&& interrupted) {
         begin();
         const std::size_t visits = std::min(size(), most);
-        const double gap = visit(0, visits, listed, negligible, interrupted);
-        end(visits == size(), listed);
+        const double gap = visit(0, visits, false, negligible, interrupted);
+        end(visits == size(), false);
         return {gap, visits};
+    }
+
+    // A cheap sweep between those: visits the active examples that had much of the gap when they
+    // were last met, those with most of it in full and of the others the listed classes. Returned
+    // is the gap of all active examples as they were last met.
+    template <class Interrupted>
+    Met run_listed(std::size_t most, double negligible, Interrupted&& interrupted) {
+        examples_.shuffle();
+        double all = 0;
+        for (const std::uint32_t i : active()) all += gaps_[i];
+        const double mean = all / static_cast<double>(size());
+        chosen_.clear();
+        for (const std::uint32_t i : active()) {
+            if (gaps_[i] > good_part * mean && chosen_.size() < most) chosen_.push_back(i);
+        }
+        Plan plan = make_plan(true, negligible);
+        plan.gaps = gaps_.data();
+        plan.most = static_cast<float>(large_part * mean);
+        sweep_.run(chosen_, plan, [&](std::size_t at, const State& state) {
+            float& gap = gaps_[chosen_[at]];
+            all += state.gap - gap;
+            gap = static_cast<float>(state.gap);
+            return interrupted(at);
+        });
+        return {all, chosen_.size()};
     }
 
     // The same in parts: begin(), visits to the active examples in the order that has been drawn,
@@ -60,19 +89,12 @@ public:
     template <class Interrupted>
     double visit(std::size_t first, std::size_t last, bool listed, double negligible,
                  Interrupted&& interrupted) {
-        const typename Sweep<Rows, Store>::Plan plan{.listed = listed,
-                                                     .threshold = threshold_,
-                                                     .near = std::isinf(threshold_)
-                                                                 ? T(0)
-                                                                 : threshold_ / 2,
-                                                     .negligible = negligible,
-                                                     .idle = idle_,
-                                                     .relaxation = relaxation_};
         double gap = 0;
-        sweep_.run(examples_.active().subspan(first, last - first), plan,
+        sweep_.run(examples_.active().subspan(first, last - first), make_plan(listed, negligible),
                    [&](std::size_t place, const State& state) {
                        const std::size_t at = first + place;
                        gap += state.gap;
+                       gaps_[examples_[at]] = static_cast<float>(state.gap);
                        weight_ += problem_.upper[examples_[at]];
                        if (idle_) {
                            const bool has_moved = state.moves && state.gap > negligible;
@@ -123,6 +145,19 @@ public:
     void watch(IdleVariables& idle) { idle_ = &idle; }
 
 private:
+    using Plan = typename Sweep<Rows, Store>::Plan;
+
+    static constexpr double good_part = 0.4, large_part = 3;  // of the mean gap of an example
+
+    Plan make_plan(bool listed, double negligible) const {
+        return {.listed = listed,
+                .threshold = threshold_,
+                .near = std::isinf(threshold_) ? T(0) : threshold_ / 10,
+                .negligible = negligible,
+                .idle = idle_,
+                .relaxation = relaxation_};
+    }
+
     const LinearProblem<Rows>& problem_;
     Duals<T>& duals_;
     Store& weights_;
@@ -132,6 +167,8 @@ private:
     IdleVariables* idle_ = nullptr;  // null: none is left out
     T threshold_ = std::numeric_limits<T>::infinity();
     T relaxation_ = 1;
+    std::vector<float> gaps_ = std::vector<float>(problem_.size());  // as they were last met
+    std::vector<std::uint32_t> chosen_;                              // of a cheap sweep
     double gap_ = 0, weight_ = 0;  // of the examples that a sweep has met
 };
 

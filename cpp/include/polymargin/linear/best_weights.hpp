@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -37,8 +38,9 @@ constexpr auto multiples() {
     return scales;
 }
 
-// Adds C L(s f) for all multiples s to `losses`; the scores are centred where the machine is
-// zero-sum, and padded.
+// Adds C L(s f) for all multiples s >= 1 to `losses`; the scores are centred where the machine is
+// zero-sum, and padded. They are lost: a hinge that is 0 at s = 1 is so at any other, and only the
+// scores of the others are kept.
 inline void add_losses(const Machine& machine, int k, std::int32_t y, double C,
                        std::span<const double> scales, std::vector<double>& scores,
                        std::span<CompensatedSum> losses) {
@@ -46,18 +48,27 @@ inline void add_losses(const Machine& machine, int k, std::int32_t y, double C,
     const double own_score = scores[y];
     scores[y] = never;
     std::fill(scores.begin() + k, scores.end(), never);
+    std::size_t count = 0;
+    if (machine.has_others) {
+        const double other = machine.gradients(own_score, 0.0, k).other;
+        simd::for_each_pack<double>(scores.size(), [&]<class P>(std::size_t at, P) {
+            std::uint32_t bits = simd::bits_above(simd::load<P>(scores.data() + at) + other, 0.0);
+            for (; bits; bits &= bits - 1) scores[count++] = scores[at + std::countr_zero(bits)];
+        });
+        const std::size_t padded = simd::padded<double>(count);
+        std::fill(scores.begin() + count, scores.begin() + padded, never);
+        count = padded;
+    }
     for (std::size_t at = 0; at < scales.size(); ++at) {
         const double s = scales[at];
         const auto [other, own] = machine.gradients(s * own_score, 0.0, k);
         simd::Sum<double> sum;
         simd::Largest<double> top(0);
-        if (machine.has_others) {
-            simd::for_each_pack<double>(scores.size(), [&]<class P>(std::size_t c, P) {
-                const P g = s * simd::load<P>(scores.data() + c) + other;
-                sum.add(simd::max(g, P{}));
-                top.add(g);
-            });
-        }
+        simd::for_each_pack<double>(count, [&]<class P>(std::size_t at, P) {
+            const P g = s * simd::load<P>(scores.data() + at) + other;
+            sum.add(simd::max(g, P{}));
+            top.add(g);
+        });
         const double hinge = machine.has_own ? std::max(0.0, own) : 0.0;
         losses[at] += C * (machine.simplex()
                                ? std::max(top.value(), hinge)

@@ -9,11 +9,12 @@
 // with gradients well beyond the mean gap, leaves the active set; a check goes through all
 // examples without moving them, finds the true gap and chooses the active set anew. When a sweep
 // or a check says the gap is small enough, the certificate is computed in double. With many
-// classes, most sweeps look only at those an example lists (listed_visitor.hpp). A visit goes half
-// as far again as is best for the example alone, since others will answer it: successive
-// over-relaxation, which never lowers the dual objective below a factor of 2. Where convergence is
-// slow, steps of second order on the free variables (subspace.hpp) come between the sweeps, and
-// weights beside those of the dual variables may be good enough already (repairs.hpp).
+// classes, most sweeps look only at those an example lists (listed_visitor.hpp), and only at the
+// examples with much of the gap (active_sweep.hpp). A visit goes half as far again as is best for
+// the example alone, since others will answer it: successive over-relaxation, which never lowers
+// the dual objective below a factor of 2. Where convergence is slow, steps of second order on the
+// free variables (subspace.hpp) come between the sweeps, and weights beside those of the dual
+// variables may be good enough already (repairs.hpp).
 //
 // Blondel et al. (2014), algorithm 1; Wang & Scott (2021), algorithm 1; shrinking after Hsieh et
 // al. (2008) with the gap in place of the projected gradient; over-relaxation as in Mangasarian and
@@ -69,6 +70,7 @@ public:
           best_(problem, options.threads),
           repairs_(problem, options, norms_, duals, best_),
           has_lists_(options.class_lists && !duals.flat() && !problem.machine.zero_sum),
+          promise_(has_lists_ ? 1.4 : 1),
           n_(static_cast<double>(problem.size())),
           budget_(earlier.stopped ? 0 : static_cast<double>(goal_.max_iter) * n_),
           visits_(earlier.visits),
@@ -93,7 +95,7 @@ public:
             if (gap <= target()) {
                 converged = leaves_certificate() || certify();
                 if (converged) break;
-                accept_ *= 0.9;
+                be_stricter();
             }
             check();
             if (watch_.stopped() || exhausted()) break;
@@ -121,7 +123,17 @@ private:
     bool leaves_certificate() const { return options_.certified_later && !is_slow(); }
 
     // The gap, as a sweep meets it, at which a certificate is worth its time.
-    double target() const { return goal_.by_gap() ? accept_ * goal_.tol * primal_ : 0; }
+    double target() const {
+        const double accept = is_slow() ? promise_ * accept_ : accept_;
+        return goal_.by_gap() ? accept * goal_.tol * primal_ : 0;
+    }
+    void be_stricter() {
+        if (is_slow() && promise_ > 1) {
+            promise_ = 1;
+        } else {
+            accept_ *= 0.9;
+        }
+    }
 
     // More sweeps before the next check?
     bool wait(double gap) {
@@ -147,27 +159,32 @@ private:
         const double left = std::ceil(budget_ - visits_);
         // A block whose own gap is a small part of its share of the tolerance can wait.
         const double share = goal_.tol * primal_ / n_;
-        const auto met = examples_.run(static_cast<std::size_t>(left), listed,
-                                       options_.shrinking && goal_.by_gap() ? 0.1 * share : 0,
-                                       [&](std::size_t at) { return watch_.interrupted(at); });
+        const double negligible = options_.shrinking && goal_.by_gap() ? 0.1 * share : 0;
+        const auto interrupted = [&](std::size_t at) { return watch_.interrupted(at); };
+        const auto most = static_cast<std::size_t>(left);
+        const auto met = listed ? examples_.run_listed(most, negligible, interrupted)
+                                : examples_.run(most, negligible, interrupted);
         visits_ += static_cast<double>(met.visits);
-        repairs_.see_gap(visits_ / n_, met.gap);
         note_pass();
         return met.gap;
     }
 
-    // Cheap sweeps over the listed classes; returns what is known of the gap then.
+    // Cheap sweeps after one that has met this gap; returns what is left of it. They see a part
+    // alone, which is taken to be as large as it was when all was last looked at after them.
     double listed_sweeps(double gap) {
-        double listed = gap;
-        for (int s = 0; s < 5 && !watch_.stopped() && visits_ < budget_; ++s) {
-            listed = std::min(listed, sweep(true));
-            if (listed < 0.3 * gap || listed <= target()) break;
+        if (seen_ > 0) hidden_ = std::max(1.0, gap / seen_);
+        const double enough = std::max(0.3 * gap, target());
+        double left = gap;
+        for (int s = 0; s < 10 && left > enough && !watch_.stopped() && visits_ < budget_; ++s) {
+            seen_ = sweep(true);
+            left = std::min(left, hidden_ * seen_);
         }
-        return listed;
+        return left;
     }
 
     void accelerate(double gap) {
         repaired_ = false;
+        repairs_.see_gap(visits_ / n_, gap);
         visits_ += acceleration_.after_sweep(
             examples_.visitor(), examples_.active(), duals_, weights_,
             {visits_ / n_, gap, goal_.tol * primal_}, [&] { return budget_ - visits_; },
@@ -279,9 +296,13 @@ private:
     BestWeights<Rows, Store> best_;
     Repairs<Rows, Store> repairs_;
     bool has_lists_;
+    // Other weights, which a slow fit may end with, leave less of the gap where classes are many.
+    double promise_;
 
     double n_, budget_, visits_;
     bool goes_on_, has_other_weights_ = false;
+    double seen_ = 0;    // gap, by the last cheap sweep
+    double hidden_ = 1;  // times as much was there, when all was looked at last
     bool repaired_ = false;
     Drift<T> drift_;
     // Visits when a check was made, weights were certified and recorded.

@@ -29,15 +29,13 @@ public:
           scratch_(problem.rows.scratch_size()),
           weights_scratch_(weights.scratch()) {}
 
-    // A long list costs more than all classes in order.
-    static bool short_enough(std::size_t entries, int k) {
-        return 8 * entries <= static_cast<std::size_t>(k);
-    }
+    // A longer list costs more than all classes in order.
+    static std::size_t most_entries(int k) { return static_cast<std::size_t>(k) / 8; }
 
     // The mean over classes needs them all.
     bool pays(std::size_t i) const {
         return !problem_.machine.zero_sum && duals_.listed(i) &&
-               short_enough(duals_.list(i).size(), problem_.k);
+               duals_.list(i).size() <= most_entries(problem_.k);
     }
 
     State prepare(std::size_t i, T threshold, T relaxation = 1) {

@@ -37,6 +37,9 @@ public:
         double negligible;                    // a block with a smaller gap is not solved
         const IdleVariables* idle = nullptr;  // variables that are left out
         T relaxation = 1;                     // that of Visitor
+        // By example: one with more than `most` is looked at in full all the same.
+        const float* gaps = nullptr;
+        float most = 0;
     };
 
     // The weights take `reach` times what a visit changes: U += reach x delta^T.
@@ -66,6 +69,7 @@ public:
         Update<Rows> update(problem_.k);
         for (std::size_t at = 0; at < examples.size(); ++at) {
             look_ahead(examples, at, 1);
+            if (at + 1 < examples.size()) prefetch_weights(examples[at + 1], plan);
             const State state = visit(workers_[0], examples[at], plan, update);
             update.apply(weights_, weights_.whole());
             if (each(at, state)) return;
@@ -135,6 +139,26 @@ private:
             round_ >= shortest_round && pays ? std::min(workers_.size(), weights_.slices()) : 1;
     }
 
+    // Of the example that comes next.
+    [[gnu::always_inline]] void prefetch_weights(std::uint32_t i, const Plan& plan) const {
+        constexpr bool asks = requires { weights_.prefetch(problem_.rows.row(i, nullptr)); };
+        if constexpr (Rows::is_sparse && asks) {
+            const auto row = problem_.rows.row(i, nullptr);
+            if (looks_at_list(i, plan)) {
+                weights_.prefetch(row, duals_.list(i));
+            } else {
+                weights_.prefetch(row);
+            }
+        }
+    }
+
+    // Whether only the listed classes of an example are looked at.
+    bool looks_at_list(std::size_t i, const Plan& plan) const {
+        const bool may = plan.listed ? !(plan.gaps && plan.gaps[i] > plan.most)
+                                     : plan.idle && plan.idle->leaves_out_unlisted(i);
+        return may && workers_[0].listed.pays(i);
+    }
+
     State visit(Worker& worker, std::size_t i, const Plan& plan, Update<Rows>& update) {
         const State state = improve(worker, i, plan, update);
         if (reach_ != 1) update.scale(reach_);
@@ -144,8 +168,7 @@ private:
     State improve(Worker& worker, std::size_t i, const Plan& plan, Update<Rows>& update) {
         auto& [visitor, listed, solver] = worker;
         update.kind = Update<Rows>::Kind::none;
-        const bool is_listed = plan.listed || (plan.idle && plan.idle->leaves_out_unlisted(i));
-        if (is_listed && listed.pays(i)) {
+        if (looks_at_list(i, plan)) {
             const State state = listed.prepare(i, plan.threshold, plan.relaxation);
             if (state.moves && state.gap > plan.negligible) listed.improve(solver, update);
             return state;

@@ -40,7 +40,7 @@ public:
         i_ = forgets_ ? 0 : i;
         y_ = problem_.labels[i];
         row_ = problem_.rows.row(i, scratch_.data());
-        load();
+        duals_.put(i_, block_.beta());
         weights_.scores(row_, block_.scores());
         return block_.prepare(y_, norms_[i] / relaxation, T(problem_.upper[i]), threshold);
     }
@@ -50,14 +50,15 @@ public:
     // those that are.
     template <class Solve>
     void improve(Solve& solver, T near, Update<Rows>& update) {
-        const Move& move = block_.solve(solver);
+        const Move& move = block_.solve(solver, near);
         update.row = row_;
         if (duals_.flat()) {
             store_flat(move);
         } else {
             store_list(move, near);
         }
-        if (!move.dense && !duals_.flat() && 8 * block_.changes().size() < block_.size()) {
+        const bool centres = problem_.machine.zero_sum && move.dense;
+        if (!duals_.flat() && !centres && block_.changes_few()) {
             update.kind = Update<Rows>::Kind::few;
             block_.changes().swap(update.few);
             if (move.own_change != 0) update.few.push_back({y_, move.own_change, move.beta_own});
@@ -76,24 +77,13 @@ public:
 
     // Forgets the prepared block without solving it.
     void discard() {
-        if (duals_.flat()) return;
-        duals_.for_each(i_, [&](std::int32_t c, T) { block_.beta()[c] = 0; });
+        if (!duals_.flat()) duals_.take_out(i_, block_.beta());
     }
 
     Report report() const { return block_.report(); }
     const ExampleBlock<T>& block() const { return block_; }
 
 private:
-    void load() {
-        T* to = block_.beta();
-        if (duals_.flat()) {
-            const T* beta = duals_.flat_row(i_);
-            for (int c = 0; c < problem_.k; ++c) to[c] = beta[c];
-        } else {
-            duals_.for_each(i_, [&](std::int32_t c, T value) { to[c] = value; });
-        }
-    }
-
     void store_flat(const Move& move) {
         if (forgets_) return;
         T* beta = duals_.flat_row(i_);
@@ -108,9 +98,15 @@ private:
     // A machine with a variable of the own class always lists it.
     void store_list(const Move& move, T near) {
         if (forgets_) return;
+        if (move.dense && duals_.in_full(block_.positives())) {
+            discard();
+            duals_.assign_in_full(i_, block_.new_beta(), y_, move.beta_own);
+            return;
+        }
         entries_.clear();
         bool own = problem_.machine.has_own;  // still to be listed
-        block_.for_each_near(near, [&](std::int32_t c, T beta) {
+        const std::size_t most = ListedVisitor<Rows, Store>::most_entries(problem_.k);
+        block_.for_each_near(near, most, [&](std::int32_t c, T beta) {
             if (own && y_ < c) {
                 entries_.push_back({y_, move.beta_own});
                 own = false;
@@ -118,7 +114,7 @@ private:
             entries_.push_back({c, beta});
         });
         if (own) entries_.push_back({y_, move.beta_own});
-        if (!ListedVisitor<Rows, Store>::short_enough(entries_.size(), problem_.k)) {
+        if (entries_.size() > most) {
             std::erase_if(entries_, [](const DualEntry<T>& entry) { return entry.value == 0; });
         }
         discard();

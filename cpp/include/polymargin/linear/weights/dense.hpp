@@ -221,6 +221,26 @@ public:
         return true;
     }
 
+    // Asks for the weights of a row, of all classes where a near cache has room for them, or of
+    // those that are listed.
+    template <class Row>
+    [[gnu::always_inline]] void prefetch(const Row row) const {
+        constexpr std::size_t line = 64 / sizeof(T), most = (1 << 16) / sizeof(T);
+        if (row.size() * stride_ > most) return;
+        for (std::size_t p = 0; p < row.size(); ++p) {
+            const T* u = feature(row.index(p));
+            for (std::size_t c = 0; c < stride_; c += line) __builtin_prefetch(u + c);
+        }
+    }
+    template <class Row>
+    [[gnu::always_inline]] void prefetch(const Row row,
+                                         std::span<const DualEntry<T>> listed) const {
+        for (std::size_t p = 0; p < row.size(); ++p) {
+            const T* u = feature(row.index(p));
+            for (const auto& entry : listed) __builtin_prefetch(u + entry.c);
+        }
+    }
+
     // --- scores and updates of one row, which is passed by value: a reference might alias the
     // weights, and its pointers would be loaded anew each step
 
@@ -229,7 +249,8 @@ public:
         const std::size_t stride = stride_;
         const T* u = data_;
         const T* start = constant();
-        detail::for_each_block<T>(stride, [&]<int Full, bool Half>(std::size_t at) {
+        detail::for_each_block<T>(stride, [&]<int Full, bool Half>(
+                                              std::size_t at) __attribute__((always_inline)) {
             detail::scores_fixed<Full, Half>(row, u + at, stride, start ? start + at : nullptr,
                                              f + at);
         });
@@ -275,10 +296,11 @@ public:
         T* u = data_ + slice.first;
         T* constant = bias_ ? feature(features_ - 1) + slice.first : nullptr;
         const T* step = delta + slice.first;
-        const auto add_lanes = [&]<int Full, bool Half>(std::size_t at) {
-            detail::add_fixed<Full, Half>(row, u + at, stride, step + at,
-                                          constant ? constant + at : nullptr);
-        };
+        const auto add_lanes =
+            [&]<int Full, bool Half>(std::size_t at) __attribute__((always_inline)) {
+                detail::add_fixed<Full, Half>(row, u + at, stride, step + at,
+                                              constant ? constant + at : nullptr);
+            };
         if (count <= detail::block_packs * simd::full_lanes<T>) {
             detail::for_each_block<T>(count, add_lanes);
         } else {
