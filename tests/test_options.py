@@ -101,6 +101,9 @@ def test_block_solver_of_another_machine_is_refused(blobs: tuple[Any, Any]) -> N
         (polymargin.BlockDescent, "shrinking", "yes"),
         (polymargin.BlockDescent, "class_lists", 2),
         (polymargin.BlockDescent, "second_order", None),
+        (polymargin.BlockDescent, "relaxation", 0.9),
+        (polymargin.BlockDescent, "relaxation", 2.0),
+        (polymargin.BlockDescent, "relaxation", float("nan")),
         (polymargin.BlockDescent, "history", "epochs"),
     ],
 )
@@ -129,6 +132,15 @@ def test_options_reach_the_core() -> None:
     assert not written.class_lists
     assert not written.second_order
     assert written.record_passes
+    assert written.relaxation == 1  # the plain loop of the papers
+
+
+def test_relaxation_reaches_the_core() -> None:
+    written = core.LinearOptions()
+    polymargin.BlockDescent().apply(written)
+    assert written.relaxation == 1.5
+    polymargin.BlockDescent(shrinking=False, relaxation=1.25).apply(written)
+    assert written.relaxation == 1.25
 
 
 @pytest.mark.parametrize("name", BLOCK_SOLVERS)

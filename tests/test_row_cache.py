@@ -58,7 +58,7 @@ def test_cache_size_bounds_the_memory(megabytes: int) -> None:
     def peak(cache_size: float) -> int:
         tracemalloc.start()
         try:
-            KernelSVM(cache_size=cache_size, max_iter=20, tol=0.1).fit(X, y)
+            KernelSVM(cache_size=cache_size, max_iter=20, tol=0.1, random_state=0).fit(X, y)
             return tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()

@@ -63,7 +63,7 @@ private:
         double passes = 0, rise = 0;
     };
     Way before_, last_;
-    double passes_ = 0, dual_ = 0;
+    double passes_ = 0, dual_ = std::numeric_limits<double>::quiet_NaN();
 };
 
 }  // namespace polymargin

@@ -28,7 +28,9 @@ public:
           norms_(norms),
           duals_(duals),
           best_(best),
-          is_on_(Rows::is_sparse && options.second_order && options.goal.by_gap()) {}
+          is_on_(Rows::is_sparse && options.second_order && options.goal.by_gap()) {
+        if (duals.nonzeros() == 0) see_dual(0, 0);
+    }
 
     // After a sweep, the gap that it met; after a check, the dual objective.
     void see_gap(double passes, double gap) { pace_.see(passes, gap); }
