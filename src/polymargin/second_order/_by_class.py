@@ -42,7 +42,7 @@ def solve_by_class(
     step = np.zeros(variables.shape)
     if len(moving):
         system = _System(space.gram(moving), variables, at, moving, sigma)
-        step[moving] = solve(system, right[moving] * system.free)
+        step[moving] = solve(system, system.level(right[moving] * system.free))
     return step
 
 
@@ -68,12 +68,20 @@ class _System(System):
         if self._is_zero_sum:
             self._join()
 
+    def level(self, values: "Floats") -> "Floats":
+        """Less the mean of each tied example, which is mu's: rounding of it would outlast the rest."""
+        free, tied = self.free[self._tied], values[self._tied]
+        means = tied.sum(axis=1, keepdims=True) / free.sum(axis=1, keepdims=True)
+        values[self._tied] -= free * means
+        return values
+
     def multiply(self, values: "Floats") -> "Floats":
-        """(I / sigma + Q_FF) s."""
+        """(I / sigma + Q_FF) s, up to a multiple of T^T."""
         alphas = self._sign * values
         if self._is_zero_sum:
             alphas -= alphas.mean(axis=1, keepdims=True)
-        return self.free * (values / self._sigma + self._sign * (self._kernel @ alphas))
+        forces = values / self._sigma + self._sign * (self._kernel @ alphas)
+        return self.level(self.free * forces)
 
     def precondition(self, right: "Floats") -> "Floats":
         """About the s of (1), with T s = 0."""
