@@ -69,7 +69,7 @@ class _System(System):
             self._join()
 
     def level(self, values: "Floats") -> "Floats":
-        """Less the mean of each tied example: it is mu's, and its rounding would outlast the rest."""
+        """Less the mean of each tied example: mu's, whose rounding would outlast the rest."""
         free, tied = self.free[self._tied], values[self._tied]
         means = tied.sum(axis=1, keepdims=True) / free.sum(axis=1, keepdims=True)
         values[self._tied] -= free * means
