@@ -22,7 +22,7 @@ struct LinearResult {
 LinearResult train_linear(const Rows& rows, const Vector<std::int32_t>& labels,
                           const Strided<double>& upper, int k, const std::string& name,
                           const Options& options, const AnyDuals* warm, nb::object monitor,
-                          nb::object keeper) {
+                          nb::object keeper, nb::object poll) {
     const Machine& machine = machine_of(name);
     check_labels(labels, upper, rows.size(), k);
     if (rows.size() == 0) throw nb::value_error("there are no rows");
@@ -37,7 +37,7 @@ LinearResult train_linear(const Rows& rows, const Vector<std::int32_t>& labels,
                 k,    machine,      options.fit_intercept};
             const auto fit = [&](auto weights) {
                 Duals<T> duals = start_duals<T>(problem, warm);
-                PythonObserver watcher(monitor, nb::none(), keeper,
+                PythonObserver watcher(monitor, poll, keeper,
                                        [&] { return nb::cast(AnyDuals{duals.copy()}); });
                 const Observer observer = watcher.observer();
                 LinearOutcome outcome;
@@ -97,7 +97,7 @@ void bind_linear(nb::module_& module) {
     module.def("train_linear", &train_linear, nb::arg("rows"), nb::arg("labels"), nb::arg("upper"),
                nb::arg("n_classes"), nb::arg("machine"), nb::arg("options"),
                nb::arg("warm").none() = nb::none(), nb::arg("monitor").none() = nb::none(),
-               nb::arg("keeper").none() = nb::none());
+               nb::arg("keeper").none() = nb::none(), nb::arg("poll").none() = nb::none());
 }
 
 }  // namespace polymargin::python

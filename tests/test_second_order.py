@@ -409,9 +409,24 @@ def test_descent_that_crawls_hands_over_once_it_has_had_its_chance() -> None:
 
 
 def test_descent_that_has_too_few_passes_left_hands_over() -> None:
-    handover = Handover(pass_cost=1.0, finish_cost=1e9, tol=1e-3, max_iter=100)
+    handover = Handover(pass_cost=1.0, finish_cost=500.0, tol=1e-3, max_iter=100)
     asked = [handover(check(epoch, 0.99**epoch)) for epoch in (10, 20, 30, 40)]
     assert asked == [False, False, False, True]  # still so after twenty passes
+
+
+def test_passes_that_cost_next_to_nothing_are_waited_for() -> None:
+    handover = Handover(pass_cost=1.0, finish_cost=1e9, tol=1e-3, max_iter=100)
+    asked = [handover(check(epoch, 0.999**epoch)) for epoch in range(0, 120, 10)]
+    assert asked.index(True) == 10  # four fifths, and twenty passes
+
+
+@pytest.mark.parametrize("machine", ["ww", "cs"])
+def test_many_classes_that_contradict_each_other(machine: str) -> None:
+    random = np.random.default_rng(0)
+    y = random.permutation(np.arange(110) % 40)
+    X = random.normal(size=(110, 12))
+    X[:55] = 0
+    assert LinearSVM(machine, C=1e4, random_state=0).fit(X, y).converged_
 
 
 def test_a_swing_of_the_primal_is_no_reason_to_hand_over() -> None:

@@ -152,8 +152,10 @@ def train_linear(
     warm: Duals | None = None,
     monitor: CheckCallback | None = None,
     keeper: DualsKeeper | None = None,
+    poll: Callable[[], object] | None = None,
 ) -> LinearResult:
-    """Dual block coordinate descent. Releases the GIL; polls signals several times a second;
+    """Dual block coordinate descent. Releases the GIL; polls signals several times a second, and
+    calls `poll` then, which raises what is to end the fit;
     calls `monitor` with each record of the history (epoch, seconds, primal, dual, gap,
     violation, active); a true return value stops the fit, as if max_iter were reached. Where
     `keeper.is_due()` after a check, a copy of the dual variables goes to `keeper.keep`. The

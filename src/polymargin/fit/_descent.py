@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from scipy import sparse
 
 from polymargin import core
+from polymargin.fit._interrupts import held_interrupts
 from polymargin.fit._past import Past
 from polymargin.fit._problem import Problem
 from polymargin.fit._progress import Check
@@ -131,18 +132,27 @@ class Descent:
     ) -> LinearOutcome:
         options = with_options(self.options, max_iter=passes, weights=self._weights)
         keeper = None if self.keeper is None else self.keeper.after(past)
-        result = core.train_linear(
-            self._rows,
-            self.problem.labels,
-            self.problem.upper,
-            len(self.problem.classes),
-            self.machine.name,
-            options,
-            warm,
-            monitor,
-            keeper,
-        )
-        return LinearOutcome.of(result, past, self.problem.rows.n_features)
+        rows = self._rows
+        # An interrupt that comes too late for the core to see it finds the outcome all the same.
+        with held_interrupts() as interrupts:
+            result = core.train_linear(
+                rows,
+                self.problem.labels,
+                self.problem.upper,
+                len(self.problem.classes),
+                self.machine.name,
+                options,
+                warm,
+                monitor,
+                keeper,
+                interrupts.raise_pending,
+            )
+            outcome = LinearOutcome.of(result, past, self.problem.rows.n_features)
+            try:
+                interrupts.raise_pending()
+            except KeyboardInterrupt as interrupt:
+                outcome.exception = interrupt
+        return outcome
 
     @cached_property
     def _rows(self) -> "Rows":

@@ -2,6 +2,7 @@
 
 The fall of the gap over the second half of its passes says what descent still needs. It stops
 where that is more passes than it has left after a tenth of them, and still some passes later, or
+later, up to four fifths, as long as the passes are a hundredth of what the steps will take; or
 where it has spent a part of what the second-order steps are predicted to take and needs more than
 all of it.
 """
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
 
 _CHANCE = 0.25  # part of the predicted operations
 FEWEST = 20  # passes that tell a rate
-_LATE = 0.1  # part of `max_iter` before which a slow start is no sign
+_LATE, _LATEST = 0.1, 0.8  # parts of `max_iter` before which a slow start is no sign
+_CHEAP = 0.01  # part of the predicted operations, for which passes may be waited for
 
 
 @dataclass
@@ -42,13 +44,19 @@ class Handover:
             passes = self.passes_to_go()
             cost = passes * self.pass_cost
             had_chance = check.epoch * self.pass_cost >= _CHANCE * self.finish_cost
-            is_late = check.epoch >= _LATE * self.max_iter
+            is_late = check.epoch >= self._late * self.max_iter
             is_slow = is_late and check.epoch + passes > self.max_iter
             self._slow_since = min(self._slow_since, check.epoch) if is_slow else math.inf
             is_too_slow = check.epoch >= self._slow_since + FEWEST
             if is_too_slow or (had_chance and cost > self.finish_cost):
                 self.asked = True  # and stays so: a last check may look better
         return self.asked
+
+    @property
+    def _late(self) -> float:
+        """Part of `max_iter`."""
+        of_all_passes = self.finish_cost / max(self.pass_cost * self.max_iter, 1.0)
+        return min(max(_LATE, _CHEAP * of_all_passes), _LATEST)
 
     def refuse(self) -> None:
         """The steps were not taken, or gave up: descent is not to ask again for as long as it has.

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 _PASS = 4.0  # operations for an entry of a row and a class when descent visits it
 _GOOD_START = 0.05  # gap from which the steps go on from the dual variables of descent
-_TRIES = 8.0  # times its predicted cost that the finish may take
+_TRIES = 16.0  # times its predicted cost that the finish may take
 _START = 10.0  # of sigma, in units of the mean of 1 / |x|^2
 
 
@@ -112,7 +112,7 @@ class SecondOrderSteps:
             variables = self.variables
             beta, sigma = np.zeros(variables.shape), self._first_sigma()
             budget = guess_cost(
-                self.space, self.machine, variables.shape, 1.0, self.solver.max_free
+                self.space, self.machine, variables.shape, variables.n_classes, self.solver.max_free
             )
             if start is not None and gap < _GOOD_START:
                 beta = to_array(start)

@@ -37,9 +37,10 @@ def count_rows(space: Space, variables: Variables, beta: "Floats") -> int:
 def guess_cost(
     space: Space, machine: "MachineInfo", shape: tuple[int, int], share: float, max_free: int
 ) -> float:
-    """Of all steps, where this share of the examples has a free variable."""
+    """Of all steps, where an example has so many free variables."""
     free = min(max(1, int(share * shape[0])), max_free)
-    moves = Moves(free, free, free if machine.simplex else 0)
+    moving = min(free, shape[0])
+    moves = Moves(free, moving, moving if machine.simplex else 0)
     return _all_steps(space, machine, shape, moves, max_free)
 
 
