@@ -35,10 +35,10 @@ def count_rows(space: Space, variables: Variables, beta: "Floats") -> int:
 
 
 def guess_cost(
-    space: Space, machine: "MachineInfo", shape: tuple[int, int], share: float, max_free: int
+    space: Space, machine: "MachineInfo", shape: tuple[int, int], n_free: float, max_free: int
 ) -> float:
     """Of all steps, where an example has so many free variables."""
-    free = min(max(1, int(share * shape[0])), max_free)
+    free = min(max(1, int(n_free * shape[0])), max_free)
     moving = min(free, shape[0])
     moves = Moves(free, moving, moving if machine.simplex else 0)
     return _all_steps(space, machine, shape, moves, max_free)
